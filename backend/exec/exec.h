@@ -1,0 +1,40 @@
+/*
+ * exec.h
+ *    Running a plan: open, pull batches, close. Parallel inside (morsels over all cores), one thread outside.
+ */
+#ifndef EXEC_H
+#define EXEC_H
+
+#include "backend/plan/expr.h"
+#include "backend/plan/plan.h"
+#include "backend/txn/txn.h"
+
+typedef struct Exec Exec;
+
+/* What an execution needs of its session. */
+typedef struct ExecContext {
+    Arena *arena;          /* statement's; the Exec hangs on it */
+    Txn *txn;              /* the session's transaction state; gives snapshot and write path */
+    ExprEnv env;
+    u64 memory_limit_bytes;
+} ExecContext;
+
+/* SELECT and EXPLAIN. Batches come with decoded text (data = Str) and NULL masks, no selection, at most VEC_SIZE rows. */
+Exec *exec_open(ExecContext *ctx, const Plan *plan);
+/* false at the end. The batch stays valid until the next call. Throws. */
+bool exec_next(Exec *e, Batch *ret);
+void exec_close(Exec *e);
+
+typedef enum ExecOutcome { EXEC_DONE, EXEC_REPLAN } ExecOutcome;
+/* INSERT, UPDATE, DELETE, TRUNCATE, DDL: runs, writes, waits for the answer (re-runs on RETRY). *ret_rows: rows touched.
+ * EXEC_REPLAN: nothing happened, bind and plan again. Throws. */
+ExecOutcome exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows);
+
+/* COPY FROM: rows arrive in batches of physical vectors, one a target column of the plan, decoded text. */
+typedef struct ExecCopy ExecCopy;
+ExecCopy *exec_copy_begin(ExecContext *ctx, const Plan *plan);
+void exec_copy_rows(ExecCopy *c, const Batch *b);
+ExecOutcome exec_copy_end(ExecCopy *c, u64 *ret_rows);
+void exec_copy_abort(ExecCopy *c);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * plan.h
+ *    The plan: a tree of operators, read-only once made, cached by statement text and used by any number of executions.
+ *    Node structs and the planner's rules are in node.h; this door is what session and exec need.
+ */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include "backend/sql/bound.h"
+#include "common/base/arena.h"
+#include "common/store/store.h"
+
+typedef struct PlanNode PlanNode;
+
+typedef struct PlanColumn {
+    Str name;
+    TypeId type;
+    i32 typmod;
+    u32 table_oid;
+    u16 attribute;
+} PlanColumn;
+
+typedef struct Plan {
+    const BStmt *stmt;
+    PlanNode *root;          /* NULL for utility statements */
+    u32 column_count;        /* result columns, for RowDescription */
+    PlanColumn *columns;
+    u64 catalog_version;     /* bound to this; another one: bind again */
+} Plan;
+
+/* Throws. Everything lives in a. */
+Plan *plan_make(Arena *a, const BStmt *stmt, const Root *root);
+/* EXPLAIN's lines; with `exec` (struct Exec of exec.h, may be NULL) the measured figures. */
+void plan_explain(const Plan *p, Arena *a, ByteBuf *to, bool json, const void *figures);
+
+#endif

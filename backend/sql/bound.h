@@ -1,0 +1,175 @@
+/*
+ * bound.h
+ *    The bound statement: names resolved to columns, every expression typed, overloads chosen, rights known. What plan/ starts from.
+ *
+ * Made by bind.h from the syntax tree, in an arena that lives as long as the plan; read-only afterwards. Table definitions point into a pinned
+ * root, so names and types that must outlive the pin are copied; a plan carries table id and schema version and looks the table up again.
+ * The shape holds subqueries, set operations and windows from the start; what is not built yet is refused by the binder with 0A000.
+ */
+#ifndef BOUND_H
+#define BOUND_H
+
+#include "backend/kern/func.h"
+#include "common/store/catalog.h"
+#include "common/type/type.h"
+
+typedef struct BExpr BExpr;
+typedef struct BQuery BQuery;
+
+typedef enum BExprKind {
+    BX_CONST,    /* value */
+    BX_PARAM,    /* index from 0 */
+    BX_COLUMN,   /* rel, column of it; level 0 = this query (outer references: later) */
+    BX_FUNC,     /* func, args */
+    BX_CAST,     /* args[0] to type/typmod; explicit_cast */
+    BX_AND,      /* n args */
+    BX_OR,       /* n args */
+    BX_NOT,      /* args[0] */
+    BX_IS_NULL,  /* args[0]; negated */
+    BX_IS_BOOL,  /* args[0] IS [NOT] TRUE/FALSE/UNKNOWN: value.b or UNKNOWN by is_null; negated */
+    BX_DISTINCT, /* args[0] IS [NOT] DISTINCT FROM args[1]; negated = NOT; func is the "=" to use */
+    BX_CASE,     /* args: cond, result, cond, result, …, else (always present; a NULL constant when absent). CASE x WHEN is expanded */
+    BX_COALESCE, /* n args of one type */
+    BX_NULLIF,   /* args[0], args[1]; func is the "=" */
+    BX_GREATEST, /* n args of one type; negated = LEAST */
+    BX_IN,       /* args[0] IN (args[1 …]); func is the "="; negated. All of one type after coercion */
+    BX_AGG,      /* only below targets, having, order by of a grouped query: agg_index into BQuery.aggs */
+    BX_GROUP,    /* group_index into BQuery.group_by: the value of a grouping expression */
+    BX_SUBQUERY, /* reserved */
+    BX_WINDOW,   /* reserved */
+} BExprKind;
+
+struct BExpr {
+    BExprKind kind;
+    TypeId type;
+    i32 typmod;
+    u32 position; /* 1-based character position for messages, 0 unknown */
+    bool negated, explicit_cast;
+    u16 rel, column;
+    u32 index; /* BX_PARAM, BX_AGG, BX_GROUP */
+    FuncId func;
+    u32 arg_count;
+    BExpr **args;
+    Value value;
+};
+
+typedef enum BRelKind { BREL_TABLE, BREL_SUBQUERY, BREL_VALUES, BREL_SYSTEM } BRelKind;
+
+typedef struct BColumn {
+    Str name;
+    TypeId type;
+    i32 typmod;
+    bool not_null;
+    bool used; /* something refers to it */
+} BColumn;
+
+/* A relation of FROM. The system columns are column numbers above 0xff00. */
+enum { BCOL_CTID = 0xfff0, BCOL_TABLEOID = 0xfff1, BCOL_XMIN = 0xfff2 };
+typedef struct BRel {
+    BRelKind kind;
+    Str alias;
+    u32 table_id, schema_version;
+    u32 column_count;
+    BColumn *columns;
+    BQuery *query;          /* BREL_SUBQUERY */
+    u32 row_count;          /* BREL_VALUES */
+    BExpr ***rows;          /* [row][column] */
+} BRel;
+
+typedef enum BFromKind { BFROM_REL, BFROM_JOIN } BFromKind;
+typedef enum BJoinKind { BJOIN_INNER, BJOIN_LEFT, BJOIN_RIGHT, BJOIN_FULL, BJOIN_CROSS } BJoinKind;
+typedef struct BFrom {
+    BFromKind kind;
+    u16 rel;
+    BJoinKind join;
+    struct BFrom *left, *right;
+    BExpr *on; /* boolean; NULL for CROSS */
+} BFrom;
+
+typedef struct BAgg {
+    AggId agg;
+    BExpr *arg; /* NULL: count(*) */
+    bool distinct;
+    BExpr *filter;
+    TypeId type;
+    i32 typmod;
+} BAgg;
+
+typedef struct BTarget {
+    BExpr *expr;
+    Str name;
+    bool hidden;      /* only for ORDER BY */
+    u32 table_oid;    /* of a plain column reference, for RowDescription; else 0 */
+    u16 attribute;    /* 1-based column number, else 0 */
+} BTarget;
+
+typedef struct BOrder {
+    u32 target; /* index into targets */
+    bool descending, nulls_first;
+} BOrder;
+
+struct BQuery {
+    u32 rel_count;
+    BRel *rels;
+    BFrom *from; /* NULL: SELECT without FROM, one row */
+    BExpr *where;
+    u32 group_count;
+    BExpr **group_by;
+    bool grouped; /* GROUP BY, HAVING or an aggregate is there */
+    u32 agg_count;
+    BAgg *aggs;
+    BExpr *having;
+    u32 target_count; /* visible ones first */
+    BTarget *targets;
+    bool distinct;
+    u32 order_count;
+    BOrder *order_by;
+    BExpr *limit, *offset; /* bigint; constants or parameters */
+};
+
+typedef enum BStmtKind {
+    BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_CREATE_TABLE, BST_DROP_TABLE, BST_TRUNCATE,
+    BST_SET, BST_SHOW, BST_RESET, BST_EXPLAIN, BST_CHECKPOINT, BST_ALTER_ROLE, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
+    BST_EMPTY,
+} BStmtKind;
+
+typedef enum CopyFormat { COPY_TEXT, COPY_CSV, COPY_BINARY } CopyFormat;
+typedef struct BCopyOptions {
+    CopyFormat format;
+    bool header, header_match;
+    char delimiter, quote, escape; /* 0: the format's default */
+    Str null_text;
+    bool has_null_text;
+    u64 *force_null, *force_not_null; /* bitmaps over columns, NULL none; bit array of column_count */
+} BCopyOptions;
+
+typedef enum BTxnKind { BTXN_BEGIN, BTXN_COMMIT, BTXN_ROLLBACK } BTxnKind;
+
+typedef struct BStmt {
+    BStmtKind kind;
+    u32 param_count;
+    TypeId *param_types; /* inferred or declared */
+    BQuery *query;       /* SELECT; the source of INSERT; UPDATE and DELETE: rel 0 is the target, targets are the new values */
+    /* INSERT, UPDATE, DELETE, COPY, TRUNCATE */
+    u32 table_id, schema_version;
+    Str table_name;
+    u32 column_count;
+    u16 *columns;        /* INSERT, COPY: target columns, in order of query targets; UPDATE: the changed columns, ascending */
+    BCopyOptions copy;
+    /* CREATE TABLE: everything but ids; DROP TABLE: ids found, IF EXISTS misses as notices */
+    TableDef *create;
+    bool if_not_exists;
+    u32 drop_count;
+    u32 *drop_ids;
+    u32 notice_count;
+    char **notices;      /* full text of NOTICE messages (PostgreSQL's) */
+    /* SET, SHOW, RESET: setting name ("all" for SHOW ALL); value as one text, NULL = DEFAULT; local = SET LOCAL */
+    char *name, *text;
+    bool local;
+    /* EXPLAIN */
+    bool analyze, format_json;
+    struct BStmt *explained;
+    BTxnKind txn;
+} BStmt;
+
+#endif

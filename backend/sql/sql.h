@@ -1,0 +1,36 @@
+/*
+ * sql.h
+ *    From text to bound statement.
+ */
+#ifndef SQL_H
+#define SQL_H
+
+#include "backend/sql/bound.h"
+#include "common/base/arena.h"
+
+typedef struct Stmt Stmt; /* a syntax tree; ast.h */
+
+typedef struct ParsedStmt {
+    Stmt *tree;      /* NULL for an empty statement */
+    u32 start, len;  /* bytes of the source */
+    const char *tag; /* command tag stem: "SELECT", "INSERT", "CREATE TABLE", … */
+    bool is_write;   /* changes rows or catalog */
+} ParsedStmt;
+
+/* All statements of a text (valid UTF-8, checked here), in a's memory. Throws 42601 and others with a position. */
+ParsedStmt *sql_parse(Arena *a, const char *text, u32 len, u32 *ret_count);
+
+typedef struct BindContext {
+    const Root *root;
+    u32 role_id;              /* whose rights; 42501 is thrown here, and judged again by the walwriter for writes */
+    const char *role_name, *database;
+    const char *source;       /* statement text for positions */
+    u32 declared_count;       /* parameter types declared by Parse; TYPE_INVALID = infer */
+    const TypeId *declared;
+    const TypeFormat *format; /* for literals that depend on the time zone */
+} BindContext;
+
+/* Throws with position. The result lives in a. */
+BStmt *sql_bind(Arena *a, const BindContext *ctx, const ParsedStmt *stmt);
+
+#endif

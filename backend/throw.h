@@ -1,0 +1,33 @@
+/*
+ * throw.h
+ *    Leaving a statement from anywhere below: err_throw jumps to the catch of this thread.
+ *
+ * There are two catches: the session loop's (session.c) and, for helper threads, the parallel driver's (exec/parallel.c), which hands the first
+ * Error to the session thread and throws it there. What is not memory hangs on an arena by a hook (base/arena.h).
+ */
+#ifndef THROW_H
+#define THROW_H
+
+#include <setjmp.h>
+
+#include "common/base/arena.h"
+#include "common/base/error.h"
+
+typedef struct Catch {
+    jmp_buf jump;
+    Error error;
+} Catch;
+
+/* The catch of the calling thread; NULL: a throw is a panic. */
+extern __thread Catch *current_catch;
+
+NORETURN void err_throw(ErrCode code, const char *format, ...) PRINTF_LIKE(2, 3);
+NORETURN void err_throw_at(u32 position, ErrCode code, const char *format, ...) PRINTF_LIKE(3, 4);
+NORETURN void err_rethrow(const Error *err);
+/* For arenas of the backend: throws 53200. */
+void arena_full_throw(Arena *arena, size_t wanted_bytes);
+
+/* The wrapper for calls into common/: CHECKED(value_in(..., &err), &err). */
+#define CHECKED(call, errp) ((call) ? (void)0 : err_rethrow(errp))
+
+#endif

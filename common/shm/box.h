@@ -1,0 +1,81 @@
+/*
+ * box.h
+ *    The mailbox of a connection slot: how a backend asks the walwriter and gets its answer.
+ *
+ * One page-aligned box a slot, BOX_STRIDE apart in one memfd. The backend of the slot maps its own box read-write and all
+ * others read-only; the walwriter maps all read-write. No word is written by two processes:
+ * the first page and the request area by the backend, the second page by the walwriter.
+ *
+ * Asking: 1. the backend writes the request into `area` and req_*; 2. publishes pub_req_seq = last + 1; 3. full fence; looks
+ * at WriterShm.pub_asleep and writes the eventfd if it is set. Answering: 1. the walwriter writes ans_*; 2. publishes pub_ans_seq = the
+ * request's seq; 3. adds 1 to pub_latch and wakes. The request bytes are hostile to the walwriter: copy, check, use (I6).
+ * Withdrawing (cancel, timeout): the backend publishes pub_withdraw_seq = the seq it waits for and goes on waiting: the answer always comes.
+ * Pinning: see pin.h.
+ */
+#ifndef BOX_H
+#define BOX_H
+
+#include "common/base/base.h"
+#include "common/base/error.h"
+
+enum {
+    BOX_AREA_BYTES = 320 * 1024, /* a part of at most 256 KiB and its frame */
+    BOX_STRIDE = 512 * 1024,
+    BOX_STATEMENT_BYTES = 1024,
+};
+
+typedef enum BoxState { BOX_IDLE = 0, BOX_ACTIVE, BOX_WAITING } BoxState;
+
+typedef enum AnsStatus {
+    ANS_OK = 1,     /* durable and published at ans_version */
+    ANS_STAGED,     /* a part of a chain was accepted */
+    ANS_RETRY,      /* run the statement again at ans_version or newer; locks are kept */
+    ANS_REPLAN,     /* the catalog changed: bind and plan again */
+    ANS_ERROR,      /* ans_error; nothing happened */
+} AnsStatus;
+
+typedef struct BoxShm {
+    /* ---- written by the backend ---- */
+    u64 pub_pin_epoch;   /* 0: nothing pinned */
+    u64 pub_pin_version;
+    u8 line0[48];
+    u64 pub_req_seq;     /* never decreases within a slot generation; starts at 0 */
+    u32 req_kind;        /* ReqKind of requests.def */
+    u32 req_len;         /* bytes of `area` used */
+    u32 req_generation;  /* the slot generation the backend believes in */
+    u32 req_flags;
+    u64 req_version;     /* the version the statement read at */
+    u64 req_deadline_ns; /* lock_timeout as a monotonic deadline, 0 = none */
+    u8 line1[24];
+    u64 pub_withdraw_seq;
+    u8 line2[56];
+    u32 helpers_running; /* threads besides the session's own */
+    u32 state;           /* BoxState */
+    u64 query_bytes;     /* memory held by the running statement */
+    u64 statements, rows_out, commits, rollbacks;
+    i64 statement_start_us;
+    u8 line3[8];
+    char statement[BOX_STATEMENT_BYTES]; /* cut, terminated */
+    u8 pad_backend[4096 - 5 * 64 - BOX_STATEMENT_BYTES + 64];
+    /* ---- written by the walwriter (offset 4096) ---- */
+    u64 pub_ans_seq;
+    u32 ans_status; /* AnsStatus */
+    u32 pub_latch;  /* grows by one at every wake */
+    u64 ans_version;
+    u64 ans_rows;
+    u64 ans_txn;          /* id of the open chain, 0 none */
+    i32 ans_wake_next[2]; /* slots that the woken backend wakes in turn, -1 none */
+    u8 line4[16];
+    Error ans_error;
+    u8 pad_writer[4096 - 64 - sizeof(Error)];
+    /* ---- written by the backend (offset 8192) ---- */
+    u8 area[BOX_AREA_BYTES];
+} BoxShm;
+
+_Static_assert(offsetof(BoxShm, pub_req_seq) == 64, "line of the request");
+_Static_assert(offsetof(BoxShm, pub_withdraw_seq) == 128, "line of the withdrawal");
+_Static_assert(offsetof(BoxShm, pub_ans_seq) == 4096, "the walwriter's page");
+_Static_assert(offsetof(BoxShm, area) == 8192, "the request area");
+_Static_assert(sizeof(BoxShm) <= BOX_STRIDE, "a box fits its stride");
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * shm.h
+ *    The shared areas: who makes, maps and may write each (design: world, boxes, control, writer, secrets).
+ *
+ * The postmaster makes all of them as memfds before its first fork and maps them at addresses that every child inherits. After
+ * the fork a role calls shm_attach once: it lays a read-only mapping over every area it must not write (never mprotect: that can be undone),
+ * keeps its own page ranges writable, and closes every read-write descriptor.
+ *
+ *   area     made and mapped by   written by   content
+ *   world    postmaster           walwriter    the column store; store/world.h
+ *   boxes    postmaster           see box.h    a BoxShm a slot
+ *   control  postmaster           postmaster   ControlShm: slots, state
+ *   writer   postmaster           walwriter    WriterShm: asleep, released slots, figures of log and memory
+ *   secrets  postmaster           walwriter    verifiers; mapped only while a backend authenticates
+ */
+#ifndef SHM_H
+#define SHM_H
+
+#include "common/base/base.h"
+#include "common/shm/box.h"
+
+enum { MAX_SLOTS = 8192 };
+
+typedef enum SlotState { SLOT_FREE = 0, SLOT_TAKEN, SLOT_RELEASING } SlotState;
+
+typedef struct SlotShm {
+    u32 pub_state;      /* SlotState */
+    u32 pub_generation; /* grows at each claim; 0 never used */
+    i32 pid;
+    u32 pub_role_id;    /* 0 until sign-in is reported; then the role whose rights the walwriter judges by */
+    i64 started_us;
+    u64 cancel_key;     /* low 32 bits are the wire's secret key */
+} SlotShm;
+
+typedef enum ServerState { SERVER_STARTING = 0, SERVER_OPEN, SERVER_SMART_STOP, SERVER_FAST_STOP, SERVER_IMMEDIATE_STOP } ServerState;
+
+typedef struct ControlShm {
+    u64 magic;
+    u32 slot_count;
+    u32 pub_server_state; /* ServerState */
+    i64 started_us;
+    i32 postmaster_pid;
+    u32 reload_count;     /* grows at each SIGHUP */
+    u8 pad[32];
+    SlotShm slots[MAX_SLOTS];
+} ControlShm;
+
+/* Everything the walwriter tells the others, outside the world. */
+typedef struct WriterShm {
+    u64 pub_asleep;       /* 1: a request must write the eventfd */
+    u8 line0[56];
+    u64 pub_ready;        /* 1 once recovery is done and the first root is published */
+    u64 pub_durable_lsn, pub_written_lsn, pub_published_lsn;
+    u64 groups, group_bytes, transactions, sync_ns, wal_failures;
+    u32 pub_writes_stopped; /* ErrCode that writes answer, 0 none (P5) */
+    u32 io_engine;
+    u64 world_used_bytes, world_budget_bytes, extents_small_pages;
+    u64 lock_count, parked_count, staged_bytes;
+    u64 recovered_groups, recovered_transactions, recovered_dropped_bytes;
+    u8 pad[64];
+    u32 pub_released_generation[MAX_SLOTS]; /* the last generation whose release is confirmed, a slot */
+} WriterShm;
+
+/* A role's SCRAM verifier, written by the walwriter, read while authenticating. */
+enum { SECRET_ROWS = 4096 };
+typedef struct SecretShm {
+    u32 pub_sequence; /* odd while a row is written */
+    u32 role_id;
+    char role[64];
+    char verifier[256]; /* "SCRAM-SHA-256$4096:salt$stored:server", empty: cannot sign in by password */
+} SecretShm;
+
+typedef struct Shm {
+    u8 *world;   /* WorldHead at its start; the same address in every process */
+    u64 world_reserved_bytes;
+    u8 *boxes;   /* slot_count boxes, BOX_STRIDE apart */
+    ControlShm *control;
+    WriterShm *writer;
+    SecretShm *secrets; /* NULL once sign-in is over */
+    int world_fd, boxes_fd, control_fd, writer_fd, secrets_fd; /* -1 when closed */
+    int writer_event_fd;     /* eventfd that wakes the walwriter */
+    int postmaster_event_fd; /* eventfd that wakes the postmaster (slot released, ready) */
+    u32 slot_count;
+} Shm;
+
+static inline BoxShm *shm_box(const Shm *s, u32 slot) { return (BoxShm *)(void *)(s->boxes + (u64)slot * BOX_STRIDE); }
+
+/* Make all areas; memory_bytes is the budget (settings), reserve the address range for it. 0 or -errno. */
+int shm_create(Shm *s, u32 slot_count, u64 memory_bytes) MUST_CHECK;
+
+typedef enum ShmRole { SHM_WALWRITER, SHM_CHECKPOINTER, SHM_BACKEND } ShmRole;
+/* In the child, once. slot is the backend's. After it no writable mapping and no read-write descriptor of what the role may not
+ * write is left. Secrets stay mapped read-only in a backend until shm_forget_secrets. 0 or -errno. */
+int shm_attach(Shm *s, ShmRole role, u32 slot) MUST_CHECK;
+void shm_forget_secrets(Shm *s);
+/* Wake the walwriter if it sleeps; called after publishing a request. */
+void shm_ring_writer(const Shm *s);
+
+#endif

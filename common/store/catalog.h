@@ -1,0 +1,71 @@
+/*
+ * catalog.h
+ *    What the binder needs of the catalog: tables, columns, keys, roles. Lives in the world, immutable once published.
+ *
+ * The same structs describe a table in private memory (a CREATE TABLE on its way): pointers then point into an arena.
+ */
+#ifndef CATALOG_H
+#define CATALOG_H
+
+#include "common/type/type.h"
+
+enum { MAX_COLUMNS = 1600, MAX_KEY_COLUMNS = 32, MAX_NAME_BYTES = 63 };
+
+typedef struct ColumnDef {
+    Str name;
+    u16 type; /* TypeId */
+    u8 phys;  /* PhysType */
+    u8 scale; /* of PHYS_D64, PHYS_D128 */
+    i32 typmod;
+    u8 not_null;
+    u8 pad[7];
+} ColumnDef;
+
+typedef struct KeyDef {
+    Str name; /* the constraint's */
+    u8 primary;
+    u8 pad;
+    u16 column_count;
+    u16 columns[MAX_KEY_COLUMNS];
+} KeyDef;
+
+/* Privileges of a role on a table: bits of AclBit. role_id 0 = PUBLIC. */
+typedef enum AclBit { ACL_SELECT = 1, ACL_INSERT = 2, ACL_UPDATE = 4, ACL_DELETE = 8, ACL_TRUNCATE = 16, ACL_REFERENCES = 32, ACL_TRIGGER = 64 } AclBit;
+typedef struct AclItem { u32 role_id, bits, grant_bits, grantor_id; } AclItem;
+
+typedef struct TableDef {
+    u32 table_id; /* also the OID shown to clients; from 16384, never reused */
+    u32 schema_version;
+    u32 owner_id;
+    u16 column_count, key_count;
+    Str name;
+    const ColumnDef *columns;
+    const KeyDef *keys;
+    const AclItem *acl;
+    u32 acl_count;
+    u32 pad;
+} TableDef;
+
+typedef struct RoleDef {
+    u32 role_id; /* the root role is 10 */
+    u8 superuser, can_login, create_role, create_db, inherit, pad[3];
+    i32 connection_limit; /* -1 none */
+    Str name;
+} RoleDef;
+enum { ROLE_ROOT = 10, FIRST_TABLE_ID = 16384 };
+
+typedef struct Root Root;
+
+/* NULL when there is none. */
+const TableDef *catalog_find_table(const Root *root, Str name);
+const TableDef *catalog_table(const Root *root, u32 table_id);
+const RoleDef *catalog_find_role(const Root *root, Str name);
+const RoleDef *catalog_role(const Root *root, u32 role_id);
+/* Grows with every catalog change; plans carry it. */
+u64 catalog_version(const Root *root);
+/* Calls visit for every table in name order until it returns false. */
+void catalog_each_table(const Root *root, bool (*visit)(void *ctx, const TableDef *t), void *ctx);
+/* Owner, superuser, or granted to the role or PUBLIC. */
+bool catalog_allows(const Root *root, const TableDef *t, u32 role_id, u32 acl_bits);
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * type.h
+ *    Types, single values, and the text and binary forms of values.
+ *
+ * SQL types (TypeId, with a typmod as in PostgreSQL: for numeric ((p << 16) | s) + 4, for varchar n + 4, else -1) are what
+ * users see. Physical types (PhysType) are how kernels and blocks hold them:
+ *
+ *   SQL type                        physical      bytes  notes
+ *   boolean                         PHYS_BOOL     1      0 or 1
+ *   smallint                        PHYS_I16      2
+ *   integer, date, oid              PHYS_I32      4      date: days since 2000-01-01; INT32_MIN/MAX = -/+infinity; oid: unsigned bits
+ *   bigint, timestamp[tz]           PHYS_I64      8      microseconds since 2000-01-01 (UTC); INT64_MIN/MAX = -/+infinity
+ *   real, double precision          PHYS_F32/F64  4/8
+ *   numeric(p <= 18, s)             PHYS_D64      8      value x 10^s; INT64_MIN = NaN
+ *   numeric(p <= 38, s)             PHYS_D128     16     value x 10^s; the smallest i128 = NaN
+ *   numeric                         PHYS_NUM      24     struct Num, a scale a value
+ *   text, varchar, name, unknown    PHYS_STR      16     struct Str in vectors; in blocks a u32 dictionary code
+ *
+ * This room knows no table, no statement and no client.
+ */
+#ifndef TYPE_H
+#define TYPE_H
+
+#include "common/base/base.h"
+#include "common/base/arena.h"
+#include "common/base/bytes.h"
+#include "common/base/error.h"
+
+typedef enum TypeId {
+    TYPE_INVALID = 0,
+#define SQL_TYPE(symbol, name, internal, oid, array, wire, category, preferred, storable) TYPE_##symbol,
+#include "common/type/types.def"
+    TYPE_COUNT
+} TypeId;
+
+typedef enum PhysType {
+    PHYS_BOOL = 1,
+    PHYS_I16,
+    PHYS_I32,
+    PHYS_I64,
+    PHYS_F32,
+    PHYS_F64,
+    PHYS_D64,
+    PHYS_D128,
+    PHYS_NUM,
+    PHYS_STR,
+    PHYS_COUNT
+} PhysType;
+
+/* What numeric means when nothing fixes its scale. value x 10^-scale; scale 0..NUM_MAX_SCALE is also the display scale.
+ * Finite values have at most 38 digits: beyond that the operation fails with 22003. */
+typedef enum NumKind { NUM_FINITE = 0, NUM_NAN, NUM_POS_INF, NUM_NEG_INF } NumKind;
+typedef struct Num {
+    u64 lo;
+    i64 hi; /* two's complement 128-bit, low half first */
+    u16 scale;
+    u8 kind; /* NumKind; lo, hi are 0 unless finite */
+    u8 zero[5];
+} Num;
+_Static_assert(sizeof(Num) == 24, "Num is stored in blocks and in the redo log");
+enum { NUM_MAX_DIGITS = 38, NUM_MAX_SCALE = 38 };
+
+#define D64_NAN INT64_MIN
+#define D128_NAN ((i128)((u128)1 << 127))
+
+static inline i128 num_int(const Num *n) { return (i128)(((u128)(u64)n->hi << 64) | n->lo); }
+static inline Num
+num_make(i128 v, u32 scale)
+{
+    return (Num){.lo = (u64)v, .hi = (i64)(v >> 64), .scale = (u16)scale, .kind = NUM_FINITE};
+}
+
+/* One value with its type, for constants, parameters and keys. Text bytes belong to whoever made it. */
+typedef struct Value {
+    TypeId type;
+    i32 typmod;
+    bool is_null;
+    union {
+        bool b;
+        i16 i16v;
+        i32 i32v;
+        i64 i64v;
+        float f32v;
+        double f64v;
+        Num num; /* every numeric, whatever its column's physical type */
+        Str str;
+    };
+} Value;
+
+/* ---- facts of types.def ---- */
+const char *type_name(TypeId t);          /* "integer"; without typmod */
+const char *type_internal_name(TypeId t); /* "int4" */
+u32 type_oid(TypeId t);
+i16 type_wire_len(TypeId t);
+char type_category(TypeId t);
+bool type_preferred(TypeId t);
+bool type_storable(TypeId t);
+TypeId type_from_oid(u32 oid); /* TYPE_INVALID when unknown */
+/* Any of PostgreSQL's spellings, lower case: "int", "int4", "integer", "float8", "decimal", "timestamp with time zone", … */
+TypeId type_from_name(Str name);
+/* "numeric(12,2)", "character varying(10)"; as format_type(). */
+const char *type_format(Arena *a, TypeId t, i32 typmod);
+
+/* ---- physical form ---- */
+PhysType phys_of(TypeId t, i32 typmod);
+u32 phys_width(PhysType p);                  /* bytes in a vector: 1, 2, 4, 8, 4, 8, 8, 16, 24, 16 */
+static inline i32 numeric_typmod(u32 precision, u32 scale) { return (i32)((precision << 16) | scale) + 4; }
+static inline u32 numeric_precision(i32 typmod) { return (u32)(typmod - 4) >> 16; }
+static inline u32 numeric_scale(i32 typmod) { return (u32)(typmod - 4) & 0xffff; }
+/* Store v (of type t) as physical p with the given numeric scale at `to`; the value must fit (coerced before). PHYS_STR
+ * stores the Str itself. */
+void value_to_phys(const Value *v, PhysType p, u32 scale, void *to);
+Value value_from_phys(TypeId t, i32 typmod, PhysType p, u32 scale, const void *from);
+
+/* ---- text and binary forms; exactly PostgreSQL's, with DateStyle ISO, YMD and IntervalStyle postgres ---- */
+typedef struct TypeFormat {
+    i32 tz_offset_s;        /* seconds east of UTC in which timestamptz is shown and read without a zone */
+    i32 extra_float_digits; /* > 0: shortest round trip (the default, 1) */
+} TypeFormat;
+
+/* Parse text into a value of type t, applying typmod as a column would (rounding numeric, 22001 beyond varchar(n) unless
+ * only blanks are cut, 22003 out of range, 22P02 bad syntax, 22007/22008 dates). Text results point into `in` where they
+ * can, else into a. `in` must be valid UTF-8. */
+MUST_CHECK bool value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret, Error *err);
+/* Binary form (big-endian, as PostgreSQL's *recv). 22P03, 08P01 on bad lengths, 22021 on bad UTF-8. */
+MUST_CHECK bool value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, Error *err);
+/* Append the text / binary form of a non-NULL value, without length. */
+void value_out(ByteBuf *to, const TypeFormat *f, const Value *v);
+void value_send(ByteBuf *to, const Value *v);
+/* The same straight from physical form, for result rows (hot). `at` points at one element. */
+void phys_out(ByteBuf *to, const TypeFormat *f, TypeId t, PhysType p, u32 scale, const void *at);
+void phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at);
+/* Convert between types as an explicit, assignment or implicit cast does once it is allowed (the binder decides that).
+ * explicit_cast: varchar(n) cuts silently. Errors as PostgreSQL. */
+MUST_CHECK bool value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, bool explicit_cast,
+                           Value *ret, Error *err);
+/* Order of two non-NULL values of one type: NaN above everything, text by code point. */
+int value_cmp(const Value *a, const Value *b);
+bool utf8_valid(const u8 *s, size_t len);
+u32 utf8_len(Str s); /* characters */
+
+#endif

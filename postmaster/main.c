@@ -1,0 +1,6 @@
+/* main.c: the program's entry. */
+int
+main(void)
+{
+    return 0;
+}

@@ -1,0 +1,78 @@
+/*
+ * world.h
+ *    The writing side of the column world: allocate, apply, publish, reclaim. Used by the walwriter's main loop and by recovery, nobody else.
+ *
+ * World is private memory (I9): the allocator, the retire lists, per table the next row and the unpublished state. Changes are made in two
+ * steps: world_reserve_* before logging (all memory taken, may fail with 53200), world_apply_* after the fsync (void, no failure path);
+ * nothing applied is visible before world_publish. Apply is idempotent: applying a record twice, or one below the published version, changes nothing.
+ */
+#ifndef WORLD_H
+#define WORLD_H
+
+#include "common/disk/part.h"
+#include "common/shm/shm.h"
+#include "common/store/store.h"
+
+typedef struct World World;
+
+/* A fresh world (formats WorldHead), or takes over a living one (I9: bookkeeping rebuilt from the published root). */
+MUST_CHECK bool world_open(Shm *shm, bool take_over, World **ret, Error *err);
+void world_close(World *w);
+
+/* ---- what judging needs: the newest applied state (published or about to be) ---- */
+const TableShm *world_table(World *w, u32 table_id); /* NULL when absent */
+const Root *world_root(World *w);
+/* The row exists and is not deleted in the newest applied state; *ret_changed: version that deleted it, 0 when live or unknown. */
+bool world_row_live(World *w, u32 table_id, RowId id, u64 *ret_deleted_version);
+/* Find a live row with the key of row `i` of a part (columns absent from an UPDATE part are read from the old row). */
+bool world_key_find(World *w, u32 table_id, u32 key, const PartView *p, u32 i, RowId *ret);
+/* Hash of that key; false when one of its columns is NULL (not entered). */
+bool world_key_hash(World *w, u32 table_id, u32 key, const PartView *p, u32 i, u64 *ret_hash);
+/* The same for the key of an existing row. */
+bool world_key_hash_row(World *w, u32 table_id, u32 key, RowId id, u64 *ret_hash);
+/* Whether the keys of two part rows are equal (hash ties within a transaction and between transactions in flight). */
+bool world_key_equal(World *w, u32 table_id, u32 key, const PartView *p, u32 i, const PartView *q, u32 j);
+
+/* ---- row ids ---- */
+typedef struct RowRange { RowId first; u32 count; } RowRange;
+/* Take n (<= PART_MAX_ROWS) ids for small commits in the open block and, when it fills, in the next one. At most two ranges. Reserves the memory
+ * that applying them needs. false: 53200. */
+MUST_CHECK bool world_take_rows(World *w, u32 table_id, u32 n, RowRange ret[2], Error *err);
+/* Give back every id taken and not applied (a group failed; nothing of it was written). */
+void world_untake_rows(World *w);
+/* For chains: a block of its own for bulk rows; filled by world_apply_* of the chain's parts, linked at commit. */
+MUST_CHECK bool world_take_block(World *w, u32 table_id, u64 *ret_block, Error *err);
+
+/* ---- memory for a part, before it is logged ---- */
+MUST_CHECK bool world_reserve_part(World *w, const PartView *p, Error *err);
+
+/* ---- apply, after the fsync (small commits) or while staging (chains: rows and keys only, not visible) ---- */
+/* INSERT and UPDATE rows at the ids in the part; UPDATE copies unchanged columns from the old rows. Enters keys. Seals blocks that fill. */
+void world_apply_rows(World *w, const PartView *p);
+/* Marks old rows of an UPDATE or DELETE part deleted at `version`. */
+void world_apply_deletes(World *w, const PartView *p, u64 version);
+/* A chain's block: sealed with the rows it has and put into the table's directory (at commit), or thrown away (abort). */
+void world_link_block(World *w, u32 table_id, u64 block);
+void world_drop_block(World *w, u32 table_id, u64 block);
+
+/* ---- catalog ---- */
+MUST_CHECK bool world_reserve_catalog(World *w, Error *err);
+u32 world_next_table_id(World *w);
+u32 world_next_role_id(World *w);
+void world_create_table(World *w, const TableDef *def); /* def points to private memory; copied */
+void world_drop_table(World *w, u32 table_id);
+void world_put_role(World *w, const RoleDef *role, const char *verifier); /* creates or replaces; verifier NULL keeps it */
+void world_drop_role(World *w, u32 role_id);
+void world_set_acl(World *w, u32 table_id, const AclItem *acl, u32 count);
+
+/* ---- publish ---- */
+/* Make everything applied visible as `version` (0: only a new epoch). */
+void world_publish(World *w, u64 version);
+u64 world_version(const World *w);
+/* A bounded piece of reclamation: memory retired below the oldest pin is reused or punched. Returns true when there is more. */
+bool world_reclaim(World *w);
+/* True when something waits for an epoch to pass. */
+bool world_has_retired(const World *w);
+u64 world_used_bytes(const World *w);
+
+#endif
