@@ -54,6 +54,8 @@ typedef struct WriterShm {
     u64 groups, group_bytes, transactions, sync_ns, wal_failures;
     u32 pub_writes_stopped; /* ErrCode that writes answer, 0 none (P5) */
     u32 io_engine;
+    u32 root_has_password;  /* valid once pub_ready is set */
+    u32 pad_password;
     u64 world_used_bytes, world_budget_bytes, extents_small_pages;
     u64 lock_count, parked_count, staged_bytes;
     u64 recovered_groups, recovered_transactions, recovered_dropped_bytes;
@@ -77,14 +79,17 @@ typedef struct Shm {
     ControlShm *control;
     WriterShm *writer;
     SecretShm *secrets; /* NULL once sign-in is over */
-    int world_fd, boxes_fd, control_fd, writer_fd, secrets_fd; /* -1 when closed */
+    int world_fd, boxes_fd, control_fd, writer_fd, secrets_fd; /* read-write; -1 when closed */
+    int read_fds[5];         /* the same areas opened read-only, in that order, for the mappings of roles that only read */
     int writer_event_fd;     /* eventfd that wakes the walwriter */
     int postmaster_event_fd; /* eventfd that wakes the postmaster (slot released, ready) */
-    u32 slot_count;
+    u32 slot_count;          /* slots of connections; box slot_count is the checkpointer's, for its pin */
 } Shm;
 
 static inline BoxShm *shm_box(const Shm *s, u32 slot) { return (BoxShm *)(void *)(s->boxes + (u64)slot * BOX_STRIDE); }
 
+/* Bytes of an area, in the order of read_fds. */
+u64 shm_area_bytes(const Shm *s, int area);
 /* Make all areas; memory_bytes is the budget (settings), reserve the address range for it. 0 or -errno. */
 int shm_create(Shm *s, u32 slot_count, u64 memory_bytes) MUST_CHECK;
 
