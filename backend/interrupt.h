@@ -12,4 +12,12 @@ bool interrupt_pending(void);
 /* Session thread or a helper with a catch: throws 57014 or 57P01 when one is pending. */
 void interrupt_check(void);
 
+/* ---- for the session loop ---- */
+/* A statement starts: what was pending before is forgotten, the timer runs (timeout_ms 0: none). */
+void interrupt_statement_begin(i64 timeout_ms);
+/* It ended, well or not: timer and pending cancel are gone. */
+void interrupt_statement_end(void);
+/* While waiting for a command: a cancel is dropped, a termination throws (fatal), a quit ends the process. */
+void interrupt_idle(void);
+
 #endif

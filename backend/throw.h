@@ -16,6 +16,7 @@
 typedef struct Catch {
     jmp_buf jump;
     Error error;
+    bool fatal; /* the connection ends after the report */
 } Catch;
 
 /* The catch of the calling thread; NULL: a throw is a panic. */
@@ -23,6 +24,8 @@ extern __thread Catch *current_catch;
 
 NORETURN void err_throw(ErrCode code, const char *format, ...) PRINTF_LIKE(2, 3);
 NORETURN void err_throw_at(u32 position, ErrCode code, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Ends the connection, too. */
+NORETURN void err_throw_fatal(ErrCode code, const char *format, ...) PRINTF_LIKE(2, 3);
 NORETURN void err_rethrow(const Error *err);
 /* For arenas of the backend: throws 53200. */
 void arena_full_throw(Arena *arena, size_t wanted_bytes);

@@ -1,0 +1,77 @@
+/*
+ * interrupt.c
+ *    Looking at the flags that signals set, and the timer of statement_timeout.
+ *
+ * A flag stays set until the session loop ends the statement, so that every thread of a query sees it; nobody clears it on the way.
+ * SIGALRM is the statement's timer and nothing else.
+ */
+#include "backend/interrupt.h"
+
+#include "backend/throw.h"
+#include "common/proc/proc.h"
+
+#include <sys/time.h>
+#include <unistd.h>
+
+static bool timer_runs;
+
+bool
+interrupt_pending(void)
+{
+    return proc_flag(PROC_CANCEL) || proc_flag(PROC_ALARM) || proc_flag(PROC_STOP) || proc_flag(PROC_QUIT);
+}
+
+/* An immediate shutdown leaves at once: there is nothing shared that a backend could leave half done (I1). */
+static void
+leave_if_told(void)
+{
+    if (proc_flag(PROC_QUIT))
+        _exit(2);
+    if (proc_flag(PROC_STOP))
+        err_throw_fatal(ERR_ADMIN_SHUTDOWN, "terminating connection due to administrator command");
+}
+
+void
+interrupt_check(void)
+{
+    if (LIKELY(!interrupt_pending()))
+        return;
+    leave_if_told();
+    if (proc_flag(PROC_CANCEL))
+        err_throw(ERR_QUERY_CANCELED, "canceling statement due to user request");
+    err_throw(ERR_QUERY_CANCELED, "canceling statement due to statement timeout");
+}
+
+static void
+set_timer(i64 ms)
+{
+    struct itimerval t = {.it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
+    setitimer(ITIMER_REAL, &t, NULL);
+    timer_runs = ms != 0;
+}
+
+void
+interrupt_statement_begin(i64 timeout_ms)
+{
+    if (UNLIKELY(timer_runs))
+        set_timer(0);
+    proc_flag_take(PROC_ALARM);
+    if (UNLIKELY(timeout_ms > 0))
+        set_timer(timeout_ms);
+}
+
+void
+interrupt_statement_end(void)
+{
+    if (UNLIKELY(timer_runs))
+        set_timer(0);
+    proc_flag_take(PROC_ALARM);
+    proc_flag_take(PROC_CANCEL);
+}
+
+void
+interrupt_idle(void)
+{
+    proc_flag_take(PROC_CANCEL);
+    leave_if_told();
+}
