@@ -24,7 +24,8 @@ const TableShm *world_table(World *w, u32 table_id); /* NULL when absent */
 const Root *world_root(World *w);
 /* The row exists and is not deleted in the newest applied state; *ret_changed: version that deleted it, 0 when live or unknown. */
 bool world_row_live(World *w, u32 table_id, RowId id, u64 *ret_deleted_version);
-/* Find a live row with the key of row `i` of a part (columns absent from an UPDATE part are read from the old row). */
+/* Find a live row with the key of row `i` of a part (columns absent from an UPDATE part are read from the old row). Rows in blocks that
+ * world_take_block gave and that are not linked yet are found too: the key entries of a chain are its key locks. */
 bool world_key_find(World *w, u32 table_id, u32 key, const PartView *p, u32 i, RowId *ret);
 /* Hash of that key; false when one of its columns is NULL (not entered). */
 bool world_key_hash(World *w, u32 table_id, u32 key, const PartView *p, u32 i, u64 *ret_hash);
@@ -40,8 +41,13 @@ typedef struct RowRange { RowId first; u32 count; } RowRange;
 MUST_CHECK bool world_take_rows(World *w, u32 table_id, u32 n, RowRange ret[2], Error *err);
 /* Give back every id taken and not applied (a group failed; nothing of it was written). */
 void world_untake_rows(World *w);
+/* Give back the n ids taken last in this table: a later reservation of the same request failed and nothing was taken since. */
+void world_untake_last(World *w, u32 table_id, u32 n);
 /* For chains: a block of its own for bulk rows; filled by world_apply_* of the chain's parts, linked at commit. */
 MUST_CHECK bool world_take_block(World *w, u32 table_id, u64 *ret_block, Error *err);
+/* Recovery: the same for the block id that the log names (a no-op when it is already there). Blocks of other row ids that replay meets
+ * are small commits' and are made by world_reserve_part. */
+MUST_CHECK bool world_adopt_block(World *w, u32 table_id, u64 block, Error *err);
 
 /* ---- memory for a part, before it is logged ---- */
 MUST_CHECK bool world_reserve_part(World *w, const PartView *p, Error *err);
@@ -61,6 +67,7 @@ u32 world_next_table_id(World *w);
 u32 world_next_role_id(World *w);
 void world_create_table(World *w, const TableDef *def); /* def points to private memory; copied */
 void world_drop_table(World *w, u32 table_id);
+void world_truncate_table(World *w, u32 table_id); /* all blocks out of the directory; ids go on */
 void world_put_role(World *w, const RoleDef *role, const char *verifier); /* creates or replaces; verifier NULL keeps it */
 void world_drop_role(World *w, u32 role_id);
 void world_set_acl(World *w, u32 table_id, const AclItem *acl, u32 count);

@@ -90,6 +90,19 @@ scram_parse(const char *text, ScramVerifier *ret)
     return true;
 }
 
+bool
+scram_matches(const ScramVerifier *v, const char *password)
+{
+    u8 salted[32], client_key[32], stored[32];
+    salted_password(password, v->salt, v->salt_len, v->iterations, salted);
+    hmac(salted, 32, "Client Key", 10, client_key);
+    crypto_hash_sha256(stored, client_key, 32);
+    bool right = sodium_memcmp(stored, v->stored_key, 32) == 0;
+    sodium_memzero(salted, 32);
+    sodium_memzero(client_key, 32);
+    return right;
+}
+
 void
 scram_mock(const u8 secret[32], const char *role, ScramVerifier *ret)
 {

@@ -19,6 +19,8 @@ typedef struct ScramVerifier {
 void scram_make(const char *password, char ret[SCRAM_VERIFIER_MAX]);
 /* false when the text is no verifier. */
 bool scram_parse(const char *text, ScramVerifier *ret);
+/* Whether the password gives this verifier. */
+bool scram_matches(const ScramVerifier *v, const char *password);
 /* The one that unknown and password-less roles get: salt = HMAC(secret, name), a key nobody has. */
 void scram_mock(const u8 secret[32], const char *role, ScramVerifier *ret);
 /* Constant time. auth_message is the three messages joined by commas; proof is the client's. Fills the server's signature when right. */
