@@ -1,0 +1,67 @@
+/*
+ * postmaster.h
+ *    What the files of this room share: the supervisor's state, the data folder, listening, refusing.
+ */
+#ifndef POSTMASTER_H
+#define POSTMASTER_H
+
+#include "common/proc/proc.h"
+
+enum { LISTENERS_MAX = 32 };
+
+typedef struct Listener {
+    int fd;
+    bool is_local, is_loopback;
+    char text[128]; /* for log lines */
+    char socket_path[128]; /* to be unlinked at the end; empty for TCP */
+} Listener;
+
+typedef struct Child {
+    i32 pid; /* 0: none */
+    RoleKind role;
+    u32 slot; /* backends */
+    int signin_fd; /* -1 once reported or closed */
+} Child;
+
+typedef struct Postmaster {
+    Boot boot;
+    char conf_path[512]; /* settings file, "" none */
+    int lock_fd;
+    Listener listeners[LISTENERS_MAX];
+    u32 listener_count;
+    Child walwriter, checkpointer;
+    Child *backends; /* one a slot */
+    u32 backend_count, releasing_count;
+    u64 walwriter_started_ns;
+    u32 walwriter_deaths; /* in quick succession */
+    bool opened;
+    ServerState stop; /* SERVER_OPEN: none asked for */
+    bool backends_told;
+    u64 kill_at_ns;   /* an immediate stop kills what is left then */
+} Postmaster;
+
+/* ---- datadir.c ---- */
+/* Make the folder when it is missing, refuse it when it is damaged, foreign or in use; lock it. The lock lives as long as any process
+ * that inherited it. Says what is wrong and how to mend it. */
+MUST_CHECK bool datadir_open(Postmaster *pm, u32 owner_uid, u32 owner_gid, Error *err);
+/* postmaster.pid, as PostgreSQL's tools and scripts expect it. */
+MUST_CHECK bool datadir_write_pid(Postmaster *pm, Error *err);
+void datadir_close(Postmaster *pm);
+
+/* ---- listen.c ---- */
+MUST_CHECK bool listen_all(Postmaster *pm, Error *err);
+void listen_close_all(Postmaster *pm, bool unlink_sockets);
+/* Without a password only loopback and Unix sockets may be served: closes the others and says so. */
+void listen_close_remote(Postmaster *pm);
+/* -1 when there was nothing to accept. */
+int listen_accept(const Listener *l, char *ret_text, size_t size);
+
+/* ---- refuse.c ---- */
+/* In a child of its own: read the start-up packet politely, answer FATAL, exit. */
+NORETURN void refuse_client(int fd, ErrCode code, const char *message);
+
+/* ---- supervisor.c ---- */
+/* Runs until the server has stopped; returns the exit status. */
+int supervise(Postmaster *pm);
+
+#endif
