@@ -56,8 +56,21 @@ typedef struct PartView {
 /* Check bytes to the last one and point at the pieces (they must be 8-byte aligned). `columns` has room for max_columns. Text is checked to be
  * UTF-8 without NUL, indexes and lengths to be in range, booleans to be 0 or 1. Does not look at any table. */
 MUST_CHECK bool part_read(PartKind kind, const u8 *data, u32 len, PartColumn *columns, u32 max_columns, PartView *ret, Error *err);
+/* Bytes that part_write will need for these pieces (the columns' pointers may still be NULL only when their counts are 0). */
+u64 part_bytes(const PartView *p);
+/* Encode the view's pieces at `to` (8-byte aligned, part_bytes(p) bytes of room); target rows are written as 0. Returns the bytes written. */
+u32 part_write(const PartView *p, u8 *to);
+static inline u32 part_index_width(u32 distinct) { return distinct <= 256 ? 1 : distinct <= 65536 ? 2 : 4; }
 /* In place, by the walwriter. */
 void part_set_rows(u8 *data, u32 first_count, u64 first_row, u64 second_row);
+/* Index into the distinct texts of row i. */
+static inline u32
+part_index(const PartColumn *c, u32 i)
+{
+    if (c->index_width == 1)
+        return ((const u8 *)c->indexes)[i];
+    return c->index_width == 2 ? ((const u16 *)c->indexes)[i] : ((const u32 *)c->indexes)[i];
+}
 static inline Str
 part_text(const PartColumn *c, u32 distinct_index, const u32 *offsets)
 {

@@ -1,0 +1,300 @@
+/*
+ * catrec.c
+ *    Encode and decode catalog records; the layout is in catrec.h.
+ *
+ * Decoding is a trust border like part_read: counts are bounded before memory is taken for them, padding must be zero,
+ * nothing may be left over. What a definition means (name taken, owner, keys that repeat a column) is judged elsewhere,
+ * except that column numbers, types and typmods are valid once it is read.
+ */
+#include "common/disk/catrec.h"
+
+enum { VERIFIER_KEPT = 0xffff, MAX_KEYS = 64, MAX_ACL_ITEMS = 65536 };
+
+static bool
+malformed(Error *err, const char *what)
+{
+    return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed catalog record: %s", what);
+}
+
+static void
+put_padded(ByteBuf *to, const void *data, size_t n)
+{
+    static const u8 ZEROS[8];
+    buf_put(to, data, n);
+    buf_put(to, ZEROS, ALIGN_UP(n, (size_t)8) - n);
+}
+
+static const u8 *
+take_padded(ByteReader *r, size_t n)
+{
+    size_t padded = ALIGN_UP(n, (size_t)8);
+    const u8 *p = reader_take(r, padded);
+    for (size_t i = n; p && i < padded; i++)
+        if (p[i])
+            return NULL;
+    return p;
+}
+
+static bool
+take_name(ByteReader *r, u32 len, Str *ret)
+{
+    if (len < 1 || len > MAX_NAME_BYTES)
+        return false;
+    const u8 *p = take_padded(r, len);
+    if (!p || !utf8_valid(p, len) || memchr(p, 0, len))
+        return false;
+    *ret = (Str){(const char *)p, len};
+    return true;
+}
+
+/* ---- tables ---- */
+
+static void
+put_acl_items(ByteBuf *to, const AclItem *acl, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        buf_le32(to, acl[i].role_id);
+        buf_le32(to, acl[i].bits);
+        buf_le32(to, acl[i].grant_bits);
+        buf_le32(to, acl[i].grantor_id);
+    }
+}
+
+void
+catrec_put_table(ByteBuf *to, const TableDef *t)
+{
+    buf_le32(to, t->table_id);
+    buf_le32(to, t->schema_version);
+    buf_le32(to, t->owner_id);
+    buf_le16(to, t->column_count);
+    buf_le16(to, t->key_count);
+    buf_le32(to, t->acl_count);
+    buf_le16(to, (u16)t->name.len);
+    buf_le16(to, 0);
+    put_padded(to, t->name.ptr, t->name.len);
+    for (u32 i = 0; i < t->column_count; i++) {
+        const ColumnDef *c = &t->columns[i];
+        buf_le32(to, type_oid((TypeId)c->type));
+        buf_le32(to, (u32)c->typmod);
+        buf_u8(to, c->not_null);
+        buf_u8(to, 0);
+        buf_le16(to, (u16)c->name.len);
+        buf_le32(to, 0);
+        put_padded(to, c->name.ptr, c->name.len);
+    }
+    for (u32 i = 0; i < t->key_count; i++) {
+        const KeyDef *k = &t->keys[i];
+        buf_u8(to, k->primary);
+        buf_u8(to, 0);
+        buf_le16(to, k->column_count);
+        buf_le16(to, (u16)k->name.len);
+        buf_le16(to, 0);
+        put_padded(to, k->columns, (size_t)k->column_count * 2);
+        put_padded(to, k->name.ptr, k->name.len);
+    }
+    put_acl_items(to, t->acl, t->acl_count);
+}
+
+static bool
+typmod_is_valid(TypeId type, i32 typmod)
+{
+    if (typmod == -1)
+        return true;
+    if (type == TYPE_VARCHAR)
+        return typmod > 4;
+    if (type != TYPE_NUMERIC || typmod < 4)
+        return false;
+    u32 p = numeric_precision(typmod), s = numeric_scale(typmod);
+    return p >= 1 && p <= NUM_MAX_DIGITS && s <= p;
+}
+
+static bool
+read_column(ByteReader *r, ColumnDef *c)
+{
+    TypeId type = type_from_oid(reader_le32(r));
+    i32 typmod = (i32)reader_le32(r);
+    u8 not_null = reader_u8(r), zero = reader_u8(r);
+    u32 name_len = reader_le16(r), zeros = reader_le32(r);
+    memset(c, 0, sizeof *c);
+    if (r->bad || type == TYPE_INVALID || !type_storable(type) || !typmod_is_valid(type, typmod) || not_null > 1 || zero || zeros ||
+        !take_name(r, name_len, &c->name))
+        return false;
+    c->type = (u16)type;
+    c->typmod = typmod;
+    c->not_null = not_null;
+    c->phys = (u8)phys_of(type, typmod);
+    c->scale = type == TYPE_NUMERIC && typmod != -1 ? (u8)numeric_scale(typmod) : 0;
+    return true;
+}
+
+static bool
+read_key(ByteReader *r, u32 column_count, KeyDef *k)
+{
+    memset(k, 0, sizeof *k);
+    k->primary = reader_u8(r);
+    u8 zero = reader_u8(r);
+    k->column_count = reader_le16(r);
+    u32 name_len = reader_le16(r), zeros = reader_le16(r);
+    if (r->bad || k->primary > 1 || zero || zeros || k->column_count < 1 || k->column_count > MAX_KEY_COLUMNS)
+        return false;
+    const u8 *columns = take_padded(r, (size_t)k->column_count * 2);
+    if (!columns)
+        return false;
+    for (u32 i = 0; i < k->column_count; i++) {
+        k->columns[i] = get_le16(columns + (size_t)i * 2);
+        if (k->columns[i] >= column_count)
+            return false;
+        for (u32 j = 0; j < i; j++)
+            if (k->columns[j] == k->columns[i])
+                return false;
+    }
+    return take_name(r, name_len, &k->name);
+}
+
+static const AclItem *
+read_acl_items(Arena *a, ByteReader *r, u32 count)
+{
+    const u8 *bytes = count <= MAX_ACL_ITEMS ? reader_take(r, (size_t)count * sizeof(AclItem)) : NULL;
+    AclItem *acl = bytes ? ARENA_ARRAY(a, AclItem, count) : NULL;
+    for (u32 i = 0; acl && i < count; i++)
+        acl[i] = (AclItem){get_le32(bytes + (size_t)i * 16), get_le32(bytes + (size_t)i * 16 + 4), get_le32(bytes + (size_t)i * 16 + 8),
+                           get_le32(bytes + (size_t)i * 16 + 12)};
+    return acl;
+}
+
+static bool
+read_columns(Arena *a, ByteReader *r, TableDef *t)
+{
+    ColumnDef *columns = ARENA_ARRAY(a, ColumnDef, t->column_count);
+    for (u32 i = 0; columns && i < t->column_count; i++) {
+        if (!read_column(r, &columns[i]))
+            return false;
+        for (u32 j = 0; j < i; j++)
+            if (str_eq(columns[j].name, columns[i].name))
+                return false;
+    }
+    t->columns = columns;
+    return columns != NULL;
+}
+
+bool
+catrec_read_table(Arena *a, const u8 *data, u32 len, TableDef *ret, Error *err)
+{
+    ByteReader r = reader_of(data, len);
+    TableDef t = {.table_id = reader_le32(&r)};
+    t.schema_version = reader_le32(&r);
+    t.owner_id = reader_le32(&r);
+    t.column_count = reader_le16(&r);
+    t.key_count = reader_le16(&r);
+    t.acl_count = reader_le32(&r);
+    u32 name_len = reader_le16(&r), zero = reader_le16(&r);
+    if (r.bad || zero || t.column_count > MAX_COLUMNS || t.key_count > MAX_KEYS || !take_name(&r, name_len, &t.name))
+        return malformed(err, "table");
+    if (!read_columns(a, &r, &t))
+        return malformed(err, "columns");
+    KeyDef *keys = ARENA_ARRAY(a, KeyDef, t.key_count);
+    u32 primary_count = 0;
+    for (u32 i = 0; keys && i < t.key_count; i++) {
+        if (!read_key(&r, t.column_count, &keys[i]))
+            return malformed(err, "key");
+        primary_count += keys[i].primary;
+    }
+    t.keys = keys;
+    t.acl = read_acl_items(a, &r, t.acl_count);
+    if (!keys || !t.acl || primary_count > 1 || !reader_done(&r))
+        return malformed(err, "end of table");
+    *ret = t;
+    return true;
+}
+
+/* ---- roles, ids, rights ---- */
+
+void
+catrec_put_role(ByteBuf *to, const RoleDef *role, const char *verifier)
+{
+    buf_le32(to, role->role_id);
+    buf_u8(to, role->superuser);
+    buf_u8(to, role->can_login);
+    buf_u8(to, role->create_role);
+    buf_u8(to, role->create_db);
+    buf_u8(to, role->inherit);
+    buf_put(to, "\0\0", 3);
+    buf_le32(to, (u32)role->connection_limit);
+    buf_le16(to, (u16)role->name.len);
+    size_t verifier_len = verifier ? strlen(verifier) : 0;
+    buf_le16(to, verifier ? (u16)verifier_len : VERIFIER_KEPT);
+    buf_le32(to, 0);
+    put_padded(to, role->name.ptr, role->name.len);
+    put_padded(to, verifier ? verifier : "", verifier_len);
+}
+
+bool
+catrec_read_role(const u8 *data, u32 len, RoleDef *ret, char ret_verifier[CATREC_VERIFIER_MAX], bool *ret_keep, Error *err)
+{
+    ByteReader r = reader_of(data, len);
+    RoleDef role = {.role_id = reader_le32(&r)};
+    const u8 *flags = reader_take(&r, 8);
+    role.connection_limit = (i32)reader_le32(&r);
+    u32 name_len = reader_le16(&r), verifier_len = reader_le16(&r), zero = reader_le32(&r);
+    if (r.bad || zero || flags[5] || flags[6] || flags[7] || role.connection_limit < -1)
+        return malformed(err, "role");
+    for (int i = 0; i < 5; i++)
+        if (flags[i] > 1)
+            return malformed(err, "role");
+    role.superuser = flags[0];
+    role.can_login = flags[1];
+    role.create_role = flags[2];
+    role.create_db = flags[3];
+    role.inherit = flags[4];
+    bool keep = verifier_len == VERIFIER_KEPT;
+    if (keep)
+        verifier_len = 0;
+    if (verifier_len >= CATREC_VERIFIER_MAX || !take_name(&r, name_len, &role.name))
+        return malformed(err, "role name");
+    const u8 *verifier = take_padded(&r, verifier_len);
+    if (!verifier || !reader_done(&r) || (verifier_len && memchr(verifier, 0, verifier_len)))
+        return malformed(err, "verifier");
+    memcpy(ret_verifier, verifier, verifier_len);
+    ret_verifier[verifier_len] = 0;
+    *ret_keep = keep;
+    *ret = role;
+    return true;
+}
+
+void
+catrec_put_id(ByteBuf *to, u32 id)
+{
+    buf_le32(to, id);
+    buf_le32(to, 0);
+}
+
+bool
+catrec_read_id(const u8 *data, u32 len, u32 *ret, Error *err)
+{
+    if (len != 8 || get_le32(data + 4) != 0)
+        return malformed(err, "id");
+    *ret = get_le32(data);
+    return true;
+}
+
+void
+catrec_put_acl(ByteBuf *to, u32 table_id, const AclItem *acl, u32 count)
+{
+    buf_le32(to, table_id);
+    buf_le32(to, count);
+    put_acl_items(to, acl, count);
+}
+
+bool
+catrec_read_acl(Arena *a, const u8 *data, u32 len, u32 *ret_table, const AclItem **ret, u32 *ret_count, Error *err)
+{
+    ByteReader r = reader_of(data, len);
+    u32 table_id = reader_le32(&r), count = reader_le32(&r);
+    const AclItem *acl = r.bad ? NULL : read_acl_items(a, &r, count);
+    if (!acl || !reader_done(&r))
+        return malformed(err, "rights");
+    *ret_table = table_id;
+    *ret = acl;
+    *ret_count = count;
+    return true;
+}
