@@ -1,0 +1,96 @@
+/*
+ * notnull.c
+ *    NOT NULL: find the first row that breaks it and say so as PostgreSQL does, with the row in the detail.
+ */
+#include "backend/txn/write.h"
+
+#include "backend/throw.h"
+
+#include <stdio.h>
+
+enum { DETAIL_VALUE_BYTES = 64 };
+
+static void
+put_value(ByteBuf *to, const Value *v)
+{
+    static const TypeFormat UTC = {0, 1};
+    if (v->is_null) {
+        buf_str(to, "null");
+        return;
+    }
+    size_t start = to->len;
+    value_out(to, &UTC, v);
+    if (to->len - start <= DETAIL_VALUE_BYTES)
+        return;
+    size_t end = start + DETAIL_VALUE_BYTES;
+    while (end > start && (to->data[end] & 0xc0) == 0x80) /* never cut inside a character */
+        end--;
+    to->len = end;
+    buf_str(to, "...");
+}
+
+static Value
+batch_value(const Vec *v, const ColumnDef *c, u32 row)
+{
+    if (VEC_NULL(v, row))
+        return (Value){.type = (TypeId)c->type, .typmod = c->typmod, .is_null = true};
+    u32 at = v->is_const ? 0 : row;
+    if (v->phys == PHYS_STR && !v->data)
+        return (Value){.type = (TypeId)c->type, .typmod = c->typmod, .str = dict_str(v->dict, v->codes[at])};
+    return value_from_phys((TypeId)c->type, c->typmod, v->phys, c->scale, (const u8 *)v->data + (size_t)at * phys_width(v->phys));
+}
+
+/* The row as it would have been: the batch's values, for an UPDATE the old row's where they do not change. */
+static Value
+failing_value(const TxnWrite *w, const RowId *rows, const Batch *b, u32 position, u32 row, u32 column)
+{
+    const ColumnDef *c = &w->def->columns[column];
+    for (u32 i = 0; i < w->column_count; i++)
+        if (w->columns[i].number == column)
+            return batch_value(&b->columns[i], c, row);
+    BlockView block;
+    SliceView slice;
+    if (!rows || !block_locate(w->table, rows[position], &block) || !slice_view(&block, column, &slice))
+        return (Value){.type = (TypeId)c->type, .typmod = c->typmod, .is_null = true};
+    return slice_value(&slice, c, ROW_OFFSET(rows[position]));
+}
+
+static NORETURN void
+throw_null(const TxnWrite *w, const RowId *rows, const Batch *b, u32 position, const ColumnDef *c)
+{
+    Error err;
+    ByteBuf row_text = {0};
+    u32 row = b->sel ? b->sel[position] : position;
+    error_set(&err, ERR_NOT_NULL_VIOLATION, "null value in column \"%.*s\" of relation \"%.*s\" violates not-null constraint",
+              (int)c->name.len, c->name.ptr, (int)w->def->name.len, w->def->name.ptr);
+    for (u32 k = 0; k < w->def->column_count; k++) {
+        Value v = failing_value(w, rows, b, position, row, k);
+        if (k)
+            buf_str(&row_text, ", ");
+        put_value(&row_text, &v);
+    }
+    error_detail(&err, "Failing row contains (%.*s).", (int)row_text.len, (const char *)row_text.data);
+    buf_free(&row_text);
+    snprintf(err.table, sizeof err.table, "%.*s", (int)w->def->name.len, w->def->name.ptr);
+    snprintf(err.column, sizeof err.column, "%.*s", (int)c->name.len, c->name.ptr);
+    err_rethrow(&err);
+}
+
+void
+write_check_nulls(TxnWrite *w, const RowId *rows, const Batch *b)
+{
+    u32 first = b->count;
+    const ColumnDef *column = NULL;
+    for (u32 k = 0; k < w->column_count; k++) {
+        const Vec *v = &b->columns[k];
+        if (!w->columns[k].def->not_null || !v->null_mask)
+            continue;
+        for (u32 i = 0; i < first; i++)
+            if (VEC_NULL(v, b->sel ? b->sel[i] : i)) {
+                first = i;
+                column = w->columns[k].def;
+            }
+    }
+    if (column)
+        throw_null(w, rows, b, first, column);
+}

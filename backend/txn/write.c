@@ -1,0 +1,255 @@
+/*
+ * write.c
+ *    A write statement's rows on their way into parts: columnar staging, texts made distinct, parts sent when full.
+ *
+ * Rows are appended to plain arrays of one part (at most PART_MAX_ROWS rows and PART_MAX_BYTES); a full part is encoded straight into the
+ * request area and sent as PART, and the next one is staged while the walwriter judges it: its answer is collected before the area
+ * is used again. What fits one part goes with the commit in one request, staged in the statement's arena (no malloc).
+ * An answer RETRY or REPLAN to an early part makes the rest of the statement's rows pointless: they are dropped and finish says so.
+ * Fails by throwing: 23502, 54000 (a row larger than a part), what the walwriter answers.
+ */
+#include "backend/txn/write.h"
+
+#include "backend/throw.h"
+#include "common/base/hash.h"
+#include "common/disk/record.h"
+#include "common/disk/wal.h"
+
+enum { SMALL_CAPACITY = 32, CHUNK_ROWS = 256, PADDING_PER_COLUMN = 64 };
+
+/* The statement's arena is reset with the write still open: a throw passed. */
+static void
+abort_hook(void *what)
+{
+    TxnWrite *w = what;
+    w->ended = true;
+    ask_rollback(w->txn);
+}
+
+TxnWrite *
+txn_write_begin(Txn *t, Arena *statement, const TableShm *table)
+{
+    TxnWrite *w = ARENA_NEW(statement, TxnWrite);
+    w->txn = t;
+    w->arena = statement;
+    w->table = table;
+    w->def = table_def(table);
+    if (!arena_hook(statement, abort_hook, w))
+        err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+    return w;
+}
+
+/* ---- staging memory ---- */
+
+static void
+make_room(TxnWrite *w, u32 capacity)
+{
+    if (w->kind != PART_INSERT) {
+        u64 *rows = ARENA_ARRAY(w->arena, u64, capacity);
+        if (w->rows)
+            memcpy(rows, w->old_rows, (size_t)w->rows * 8);
+        w->old_rows = rows;
+    }
+    for (u32 i = 0; i < w->column_count; i++)
+        write_column_grow(w, &w->columns[i], capacity);
+    w->capacity = capacity;
+}
+
+/* The first rows fix what kind of part it is and which columns it has. */
+static void
+begin_kind(TxnWrite *w, PartKind kind, const u16 *columns, u32 column_count)
+{
+    if (w->kind) {
+        ensure(w->kind == kind && w->column_count == column_count);
+        return;
+    }
+    w->kind = kind;
+    w->column_count = column_count;
+    w->columns = ARENA_ARRAY(w->arena, WriteColumn, MAX(column_count, 1u));
+    w->row_bytes = kind == PART_INSERT ? 0 : 8;
+    w->head_bytes = PART_HEAD_BYTES + 16;
+    for (u32 i = 0; i < column_count; i++) {
+        WriteColumn *c = &w->columns[i];
+        u16 number = columns ? columns[i] : (u16)i;
+        ensure(number < w->def->column_count && (i == 0 || number > c[-1].number));
+        memset(c, 0, sizeof *c);
+        c->number = number;
+        c->def = &w->def->columns[number];
+        c->phys = (PhysType)c->def->phys;
+        c->width = c->phys == PHYS_STR ? 2 : phys_width(c->phys);
+        w->row_bytes += c->width + 1;
+        w->head_bytes += PADDING_PER_COLUMN;
+    }
+    if (w->head_bytes + w->row_bytes > PART_MAX_BYTES)
+        err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "row is too big: a row has at most %d bytes", (int)PART_MAX_BYTES);
+    w->full_capacity = MIN((u32)PART_MAX_ROWS, (u32)((PART_MAX_BYTES - w->head_bytes) / w->row_bytes));
+    make_room(w, MIN((u32)SMALL_CAPACITY, w->full_capacity));
+}
+
+/* ---- sending ---- */
+
+static u64
+staged_bytes(const TxnWrite *w)
+{
+    u64 n = w->head_bytes + w->rows * w->row_bytes;
+    for (u32 i = 0; i < w->column_count; i++)
+        n += w->columns[i].text_len + 4ull * w->columns[i].distinct;
+    return n;
+}
+
+/* Encode the staged rows as one record into the request area; returns its bytes. */
+static u32
+put_part(TxnWrite *w)
+{
+    PartColumn small[16], *columns = w->column_count <= COUNT_OF(small) ? small : ARENA_ARRAY(w->arena, PartColumn, w->column_count);
+    for (u32 i = 0; i < w->column_count; i++)
+        columns[i] = write_column_part(&w->columns[i], w->rows);
+    PartView p = {.kind = w->kind, .table_id = w->def->table_id, .schema_version = w->def->schema_version, .row_count = w->rows,
+                  .ordinal = w->ordinal++, .column_count = (u16)w->column_count, .old_rows = w->old_rows, .columns = columns};
+    ensure(part_bytes(&p) <= PART_MAX_BYTES);
+    u8 *area = ask_area(w->txn);
+    u32 len = part_write(&p, area + RECORD_HEAD_BYTES);
+    return record_frame(area, (u16)w->kind, 0, len);
+}
+
+static void
+clear_staging(TxnWrite *w)
+{
+    w->rows = 0;
+    for (u32 i = 0; i < w->column_count; i++)
+        write_column_clear(&w->columns[i]);
+}
+
+/* The answer to the last part that was sent, if it is still due. */
+static void
+collect_part(TxnWrite *w)
+{
+    Error error;
+    if (!w->txn->asked_seq)
+        return;
+    Answer a = ask_collect(w->txn, &error);
+    TxnOutcome outcome = ask_settle(w->txn, &a, &error);
+    if (outcome != TXN_DONE)
+        w->early = outcome;
+}
+
+static void
+send_part(TxnWrite *w)
+{
+    collect_part(w);
+    if (w->early == TXN_DONE) {
+        u32 len = put_part(w);
+        ask_post(w->txn, REQ_PART, len);
+    }
+    clear_staging(w);
+}
+
+/* ---- appending ---- */
+
+/* How many of the batch's rows from `first` on can be appended now: at least one, parts are sent to make room. */
+static u32
+fit_rows(TxnWrite *w, const Batch *b, u32 first, u32 want)
+{
+    for (;;) {
+        if (w->rows == w->capacity && w->capacity < w->full_capacity)
+            make_room(w, w->full_capacity);
+        u64 used = staged_bytes(w);
+        u32 n = MIN(want, w->capacity - w->rows);
+        while (n > 0 && used + n * w->row_bytes + write_text_bytes(w, b, first, n) > PART_MAX_BYTES)
+            n /= 2;
+        if (n > 0)
+            return n;
+        if (w->rows == 0)
+            err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "row is too big: a row has at most %d bytes", (int)PART_MAX_BYTES);
+        send_part(w);
+    }
+}
+
+static void
+append(TxnWrite *w, const RowId *rows, const Batch *b, u32 count)
+{
+    for (u32 first = 0; first < count && w->early == TXN_DONE;) {
+        u32 n = fit_rows(w, b, first, MIN(count - first, (u32)CHUNK_ROWS));
+        if (w->early != TXN_DONE)
+            return;
+        if (rows)
+            memcpy(w->old_rows + w->rows, rows + first, (size_t)n * sizeof(RowId));
+        for (u32 i = 0; i < w->column_count; i++)
+            write_column_append(w, &w->columns[i], &b->columns[i], b->sel, first, n);
+        w->rows += n;
+        first += n;
+    }
+}
+
+void
+txn_insert(TxnWrite *w, const Batch *b)
+{
+    if (b->count == 0)
+        return;
+    ensure(b->column_count == w->def->column_count);
+    if (b->column_count == 0)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "rows of a table without columns are not supported");
+    begin_kind(w, PART_INSERT, NULL, b->column_count);
+    write_check_nulls(w, NULL, b);
+    append(w, NULL, b, b->count);
+}
+
+void
+txn_update(TxnWrite *w, const RowId *rows, const u16 *columns, u32 column_count, const Batch *b)
+{
+    if (b->count == 0)
+        return;
+    begin_kind(w, PART_UPDATE, columns, column_count);
+    write_check_nulls(w, rows, b);
+    append(w, rows, b, b->count);
+}
+
+void
+txn_delete(TxnWrite *w, const RowId *rows, u32 count)
+{
+    static const Batch NO_COLUMNS = {0};
+    if (count == 0)
+        return;
+    begin_kind(w, PART_DELETE, NULL, 0);
+    append(w, rows, &NO_COLUMNS, count);
+}
+
+/* ---- the end ---- */
+
+static TxnOutcome
+finish(TxnWrite *w)
+{
+    Txn *t = w->txn;
+    collect_part(w);
+    if (w->early != TXN_DONE)
+        return w->early;
+    if (w->rows == 0 && !t->chain_open) {
+        ask_rollback(t); /* a re-run that found nothing to do any more */
+        return TXN_DONE;
+    }
+    u32 len = w->rows ? put_part(w) : 0;
+    ask_post(t, t->chain_open ? REQ_COMMIT : REQ_WRITE, len);
+    Error error;
+    Answer a = ask_collect(t, &error);
+    return ask_settle(t, &a, &error);
+}
+
+TxnOutcome
+txn_write_finish(TxnWrite *w)
+{
+    ensure(!w->ended);
+    TxnOutcome outcome = finish(w); /* a throw leaves the hook in place */
+    w->ended = true;
+    arena_unhook(w->arena, abort_hook, w);
+    return outcome;
+}
+
+void
+txn_write_abort(TxnWrite *w)
+{
+    if (w->ended)
+        return;
+    w->ended = true;
+    arena_unhook(w->arena, abort_hook, w);
+    ask_rollback(w->txn);
+}

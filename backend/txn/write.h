@@ -1,0 +1,55 @@
+/*
+ * write.h
+ *    The staging of a write statement: one column's arrays and what write.c asks of them. Private to this room.
+ */
+#ifndef WRITE_H
+#define WRITE_H
+
+#include "backend/txn/ask.h"
+#include "common/disk/part.h"
+
+typedef struct WriteColumn {
+    u16 number;
+    PhysType phys;
+    u32 width;       /* of a row in `values`: the physical width; texts: 2, the index */
+    const ColumnDef *def;
+    u8 *values;
+    u8 *nulls;
+    bool any_null;
+    /* texts: the part's distinct ones, found by hash */
+    u32 distinct;
+    u32 *lengths, *offsets;
+    u64 *hashes;
+    char *text;
+    u32 text_len, text_capacity;
+    u16 *slots;      /* distinct index + 1, 0 empty; slot_mask + 1 of them */
+    u32 slot_mask;
+    u8 *narrow;      /* the indexes as bytes, when they fit */
+} WriteColumn;
+
+struct TxnWrite {
+    Txn *txn;
+    Arena *arena;
+    const TableShm *table;
+    const TableDef *def;
+    PartKind kind;      /* 0 until the first rows */
+    u32 column_count;
+    WriteColumn *columns;
+    u64 *old_rows;
+    u32 rows, capacity, full_capacity, ordinal;
+    u64 row_bytes, head_bytes; /* upper bounds of what a row and the rest take in a part, texts aside */
+    TxnOutcome early;   /* RETRY or REPLAN came for a part */
+    bool ended;
+};
+
+void write_column_grow(TxnWrite *w, WriteColumn *c, u32 capacity);
+void write_column_clear(WriteColumn *c);
+/* Append rows first … first+n-1 of the selected rows of v; there is room for them. */
+void write_column_append(TxnWrite *w, WriteColumn *c, const Vec *v, const u16 *sel, u32 first, u32 n);
+PartColumn write_column_part(WriteColumn *c, u32 rows);
+/* Upper bound of the text bytes that these rows add. */
+u64 write_text_bytes(const TxnWrite *w, const Batch *b, u32 first, u32 n);
+/* 23502 for the first row with a NULL where the table forbids it; rows: the old rows of an UPDATE. */
+void write_check_nulls(TxnWrite *w, const RowId *rows, const Batch *b);
+
+#endif
