@@ -34,8 +34,10 @@ typedef struct IoDone {
 Io *io_new(IoEngineKind want, u32 depth, const char **ret_why);
 void io_free(Io *io);
 IoEngineKind io_kind(const Io *io);
+u32 io_depth(const Io *io);
 
-/* Synchronous calls. dir_fd as in openat; paths never come from a client. */
+/* Synchronous calls. dir_fd as in openat; paths never come from a client. Files are made with mode 0600, links are not followed. IO_DIRECT answers
+ * -EINVAL where direct I/O is not possible or a write with RWF_DSYNC would not be durable (tmpfs before 6.6, FUSE): open again without it. */
 int io_open(Io *io, IoSite site, int dir_fd, const char *path, int flags) MUST_CHECK;
 int io_close(Io *io, int fd);
 i64 io_read(Io *io, IoSite site, int fd, void *to, size_t len, u64 offset) MUST_CHECK;         /* whole or short at end of file */
@@ -43,6 +45,7 @@ i64 io_write(Io *io, IoSite site, int fd, const void *from, size_t len, u64 offs
 int io_sync(Io *io, IoSite site, int fd) MUST_CHECK;
 int io_rename(Io *io, IoSite site, int dir_fd, const char *from, const char *to) MUST_CHECK;
 int io_unlink(Io *io, IoSite site, int dir_fd, const char *path) MUST_CHECK;
+int io_mkdir(Io *io, IoSite site, int dir_fd, const char *path) MUST_CHECK; /* mode 0700 */
 int io_allocate(Io *io, IoSite site, int fd, u64 len) MUST_CHECK; /* reserve and zero-write */
 int io_truncate(Io *io, IoSite site, int fd, u64 len) MUST_CHECK;
 i64 io_size(Io *io, IoSite site, int fd) MUST_CHECK;
@@ -53,17 +56,22 @@ int io_list(Io *io, IoSite site, int dir_fd, bool (*each)(void *ctx, const char 
 int io_submit_durable(Io *io, IoSite site, int fd, const void *from, size_t len, u64 offset, bool direct, u64 tag) MUST_CHECK;
 u32 io_in_flight(const Io *io);
 /* Wait until a write has finished, `event_fd` (an eventfd, -1 none) is readable or the deadline (monotonic ns, 0 = do not wait) has passed; returns
- * finished writes, at most max. The only place where the walwriter blocks. The eventfd is read when it fired. */
+ * finished writes, at most max. Also returns early, with nothing, when a signal came. The only place where the walwriter blocks. The eventfd is
+ * read (set to 0) when it fired; it is made blocking, and stays the same one from call to call. A deadline of UINT64_MAX means none. */
 u32 io_wait(Io *io, int event_fd, u64 deadline_ns, IoDone *done, u32 max, bool *ret_event);
 
 /* Counters, for views: calls, errors, bytes of a site. */
 void io_site_counts(const Io *io, IoSite site, u64 *calls, u64 *errors, u64 *bytes);
-const char *io_site_name(IoSite site);
+/* Move the counts of another Io (a helper thread's, after it ended) into this one. */
+void io_counts_take(Io *to, Io *from);
+const char *io_site_name(IoSite site); /* "WAL_WRITE" */
+const char *io_site_what(IoSite site); /* "write a log group", for messages */
 
 #ifdef ENABLE_FAULTS
 typedef enum IoFaultAction { IO_FAULT_ERRNO, IO_FAULT_SHORT, IO_FAULT_TORN, IO_FAULT_DELAY_MS, IO_FAULT_FLIP, IO_FAULT_KILL } IoFaultAction;
 /* The nth call at the site (from 1; 0 = every call from now on) suffers the action with its argument; sticky: all later ones too.
- * GGS3DB_IO_FAULTS="site:action:arg:nth[:sticky],…" does the same for a whole server. */
+ * GGS3DB_IO_FAULTS="site:action:arg:nth[:sticky|:xN],…" does the same for a whole server (every process counts for itself;
+ * actions errno, short, torn, delay, flip, kill; errno's argument is a name like EIO or a number; xN: N calls from the nth on). */
 void io_fault_add(IoSite site, IoFaultAction action, i64 arg, u64 nth, bool sticky);
 void io_fault_clear(void);
 #endif
