@@ -75,3 +75,9 @@ interrupt_idle(void)
     proc_flag_take(PROC_CANCEL);
     leave_if_told();
 }
+
+bool
+interrupt_leaving(void)
+{
+    return proc_flag(PROC_STOP) || proc_flag(PROC_QUIT);
+}

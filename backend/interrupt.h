@@ -19,5 +19,7 @@ void interrupt_statement_begin(i64 timeout_ms);
 void interrupt_statement_end(void);
 /* While waiting for a command: a cancel is dropped, a termination throws (fatal), a quit ends the process. */
 void interrupt_idle(void);
+/* A termination or quit is pending. */
+bool interrupt_leaving(void);
 
 #endif

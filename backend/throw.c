@@ -61,15 +61,27 @@ err_throw_fatal(ErrCode code, const char *format, ...)
     jump();
 }
 
-void
-err_rethrow(const Error *err)
+static NORETURN void
+rethrow(const Error *err, bool fatal)
 {
     if (!current_catch)
         say_panic("error without a catch: %s %s", errcode_sqlstate(err->code), err->message);
     if (err != &current_catch->error)
         current_catch->error = *err;
-    current_catch->fatal = false;
+    current_catch->fatal = fatal;
     jump();
+}
+
+void
+err_rethrow(const Error *err)
+{
+    rethrow(err, false);
+}
+
+void
+err_rethrow_fatal(const Error *err)
+{
+    rethrow(err, true);
 }
 
 void

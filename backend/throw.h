@@ -27,6 +27,7 @@ NORETURN void err_throw_at(u32 position, ErrCode code, const char *format, ...) 
 /* Ends the connection, too. */
 NORETURN void err_throw_fatal(ErrCode code, const char *format, ...) PRINTF_LIKE(2, 3);
 NORETURN void err_rethrow(const Error *err);
+NORETURN void err_rethrow_fatal(const Error *err);
 /* For arenas of the backend: throws 53200. */
 void arena_full_throw(Arena *arena, size_t wanted_bytes);
 

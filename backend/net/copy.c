@@ -1,0 +1,365 @@
+/*
+ * copy.c
+ *    What the three COPY formats share: unfinished input, batches, line ends, header lines, errors with their CONTEXT.
+ *
+ * Input is parsed where it lies when nothing is carried over, else behind the carried bytes. A row that is not complete is parsed again when the
+ * input has grown; beyond 64 KiB only when it has doubled, so that a huge row costs linear time.
+ *
+ * Fails: throws; the statement's arena then frees everything.
+ */
+#include "backend/net/copy_in.h"
+
+#include "backend/throw.h"
+#include "common/type/numeric.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { RETRY_BYTES = 64 * 1024, SHOWN_BYTES = 100 };
+
+static void
+free_buffers(void *what)
+{
+    CopyIn *c = what;
+    buf_free(&c->carry);
+    buf_free(&c->unescaped);
+    if (c->rows)
+        arena_free(c->rows);
+    if (c->value)
+        arena_free(c->value);
+}
+
+static CopyFast
+fast_kind(TypeId type, PhysType phys)
+{
+    switch (phys) {
+    case PHYS_BOOL: return FAST_BOOL;
+    case PHYS_I16: return FAST_I16;
+    case PHYS_I32: return type == TYPE_INT4 ? FAST_I32 : type == TYPE_DATE ? FAST_DATE : FAST_NONE;
+    case PHYS_I64: return type == TYPE_INT8 ? FAST_I64 : type == TYPE_TIMESTAMP ? FAST_TS : type == TYPE_TIMESTAMPTZ ? FAST_TSTZ : FAST_NONE;
+    case PHYS_F32: return FAST_F32;
+    case PHYS_F64: return FAST_F64;
+    case PHYS_D64: return FAST_D64;
+    case PHYS_D128: return FAST_D128;
+    case PHYS_NUM: return FAST_NUM;
+    case PHYS_STR: return FAST_STR;
+    default: return FAST_NONE;
+    }
+}
+
+static void
+init_field(Arena *a, CopyField *f, const CopyColumn *def)
+{
+    f->def = *def;
+    f->phys = phys_of(def->type, def->typmod);
+    f->width = phys_width(f->phys);
+    f->scale = f->phys == PHYS_D64 || f->phys == PHYS_D128 ? (u8)numeric_scale(def->typmod) : 0;
+    f->dec_limit = f->phys == PHYS_D64 ? POW10_I64[MIN(numeric_precision(def->typmod), 18u)] : 0;
+    f->chars_max = def->type == TYPE_VARCHAR && def->typmod >= 4 ? (u32)def->typmod - 4 : 0;
+    f->fast = fast_kind(def->type, f->phys);
+    f->data = arena_zalloc(a, (size_t)f->width * VEC_SIZE);
+    f->nulls = arena_zalloc(a, VEC_SIZE);
+}
+
+static void
+init_stops(CopyIn *c)
+{
+    const u8 stops[4] = {c->delimiter, '\n', '\r', c->spec.kind == COPY_KIND_CSV ? c->quote : '\\'};
+    for (int i = 0; i < 4; i++) {
+        c->patterns[i] = 0x0101010101010101ull * stops[i];
+        c->stops[stops[i]] = 1;
+    }
+}
+
+/* Numbers, dates and booleans are told from delimiters and null texts by their first byte. */
+static bool
+part_of_values(u8 ch)
+{
+    return (ch >= '0' && ch <= '9') || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch && strchr("+-.: ", ch));
+}
+
+CopyIn *
+copy_new(Arena *a, const CopySpec *spec)
+{
+    CopyIn *c = ARENA_NEW(a, CopyIn);
+    bool csv = spec->kind == COPY_KIND_CSV;
+    c->spec = *spec;
+    if (!spec->has_null_text)
+        c->spec.null_text = csv ? STR_LIT("") : STR_LIT("\\N");
+    c->delimiter = (u8)(spec->delimiter ? spec->delimiter : csv ? ',' : '\t');
+    c->quote = (u8)(spec->quote ? spec->quote : '"');
+    c->escape = (u8)(spec->escape ? spec->escape : (char)c->quote);
+    c->fast = !part_of_values(c->delimiter) && (c->spec.null_text.len == 0 || !part_of_values((u8)c->spec.null_text.ptr[0]));
+    init_stops(c);
+    c->header_pending = spec->header || spec->header_match;
+    c->fields = arena_zalloc(a, spec->column_count * sizeof *c->fields);
+    c->vecs = arena_zalloc(a, spec->column_count * sizeof *c->vecs);
+    for (u32 i = 0; i < spec->column_count; i++)
+        init_field(a, &c->fields[i], &spec->columns[i]);
+    arena_hook(a, free_buffers, c);
+    c->rows = arena_new("copy rows", 0, arena_full_throw);
+    c->value = arena_new("copy value", 0, arena_full_throw);
+    if (!c->rows || !c->value)
+        err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+    return c;
+}
+
+u64
+copy_line(const CopyIn *c)
+{
+    return c->line;
+}
+
+static void
+hand_over(CopyIn *c)
+{
+    if (c->row == 0)
+        return;
+    for (u32 i = 0; i < c->spec.column_count; i++) {
+        CopyField *f = &c->fields[i];
+        c->vecs[i] = (Vec){.phys = f->phys, .scale = f->scale, .data = f->data, .null_mask = f->any_null ? f->nulls : NULL};
+        f->any_null = false;
+    }
+    Batch b = {.count = c->row, .column_count = c->spec.column_count, .columns = c->vecs};
+    c->row = 0;
+    c->spec.rows(c->spec.ctx, &b);
+    arena_reset(c->rows);
+    c->heap = c->heap_end = NULL;
+}
+
+/* ---- errors ---- */
+
+/* At most 100 bytes of a text, cut between characters, "..." behind. */
+static void
+shorten(char to[SHOWN_BYTES + 4], const u8 *s, size_t len)
+{
+    size_t n = len;
+    if (n > SHOWN_BYTES) {
+        n = SHOWN_BYTES;
+        while (n > 0 && (s[n] & 0xc0) == 0x80)
+            n--;
+    }
+    memcpy(to, s, n);
+    strcpy(to + n, len > n ? "..." : "");
+}
+
+void
+copy_line_error(CopyIn *c, const char *hint, const char *format, ...)
+{
+    Error err;
+    char message[256], shown[SHOWN_BYTES + 4];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    error_set(&err, ERR_BAD_COPY_FILE_FORMAT, "%s", message);
+    if (hint)
+        error_hint(&err, "%s", hint);
+    if (c->line_start && c->spec.kind != COPY_KIND_BINARY) {
+        size_t len = (size_t)(c->limit - c->line_start);
+        const u8 *end = memchr(c->line_start, c->eol == EOL_CR ? '\r' : '\n', len);
+        len = end ? (size_t)(end - c->line_start) : len;
+        if (c->eol == EOL_CRNL && len && c->line_start[len - 1] == '\r')
+            len--;
+        shorten(shown, c->line_start, len);
+        error_context(&err, "COPY %s, line %llu: \"%s\"", c->spec.relation, (unsigned long long)c->line, shown);
+    } else
+        error_context(&err, "COPY %s, line %llu", c->spec.relation, (unsigned long long)c->line);
+    err_rethrow(&err);
+}
+
+void
+copy_value_error(CopyIn *c, const CopyField *f, Error *err, const Str *value)
+{
+    char shown[SHOWN_BYTES + 4];
+    err->position = 0;
+    if (value) {
+        shorten(shown, (const u8 *)value->ptr, value->len);
+        error_context(err, "COPY %s, line %llu, column %.*s: \"%s\"", c->spec.relation, (unsigned long long)c->line, (int)f->def.name.len,
+                      f->def.name.ptr, shown);
+    } else
+        error_context(err, "COPY %s, line %llu, column %.*s", c->spec.relation, (unsigned long long)c->line, (int)f->def.name.len,
+                      f->def.name.ptr);
+    err_rethrow(err);
+}
+
+/* ---- lines ---- */
+
+static NORETURN void
+bad_line_end(CopyIn *c, u8 ch)
+{
+    bool csv = c->spec.kind == COPY_KIND_CSV;
+    if (ch == '\n')
+        copy_line_error(c, csv ? "Use quoted CSV field to represent newline." : "Use \"\\n\" to represent newline.",
+                        csv ? "unquoted newline found in data" : "literal newline found in data");
+    copy_line_error(c, csv ? "Use quoted CSV field to represent carriage return." : "Use \"\\r\" to represent carriage return.",
+                    csv ? "unquoted carriage return found in data" : "literal carriage return found in data");
+}
+
+const u8 *
+copy_end_line(CopyIn *c, const u8 *at)
+{
+    if (LIKELY(*at == '\n')) {
+        if (c->eol == EOL_CR || c->eol == EOL_CRNL)
+            bad_line_end(c, '\n');
+        c->eol = EOL_NL;
+        return at + 1;
+    }
+    if (c->eol == EOL_NL)
+        bad_line_end(c, '\r');
+    if (c->eol == EOL_CR)
+        return at + 1;
+    if (at + 1 == c->limit && !c->finishing)
+        return NULL;
+    if (at + 1 < c->limit && at[1] == '\n') {
+        c->eol = EOL_CRNL;
+        return at + 2;
+    }
+    if (c->eol == EOL_CRNL)
+        bad_line_end(c, '\r');
+    c->eol = EOL_CR;
+    return at + 1;
+}
+
+bool
+copy_next_column(CopyIn *c, u32 column, const u8 **p)
+{
+    bool last = column + 1 == c->spec.column_count;
+    if (**p == c->delimiter) {
+        if (last)
+            copy_line_error(c, NULL, "extra data after last expected column");
+        (*p)++;
+        return true;
+    }
+    if (!last) {
+        Str name = c->fields[column + 1].def.name;
+        copy_line_error(c, NULL, "missing data for column \"%.*s\"", (int)name.len, name.ptr);
+    }
+    return false;
+}
+
+void
+copy_header_name(CopyIn *c, u32 index, Str name, bool is_null)
+{
+    if (!c->spec.header_match || index >= c->spec.column_count)
+        return;
+    Str want = c->fields[index].def.name;
+    if (is_null)
+        copy_line_error(c, NULL, "column name mismatch in header line field %u: got null value (\"%.*s\"), expected \"%.*s\"", index + 1,
+                        (int)c->spec.null_text.len, c->spec.null_text.ptr, (int)want.len, want.ptr);
+    if (!str_eq(name, want))
+        copy_line_error(c, NULL, "column name mismatch in header line field %u: got \"%.*s\", expected \"%.*s\"", index + 1, (int)MIN(name.len, 63u),
+                        name.ptr, (int)want.len, want.ptr);
+}
+
+void
+copy_header_end(CopyIn *c, u32 count)
+{
+    if (c->spec.header_match && count != c->spec.column_count)
+        copy_line_error(c, NULL, "wrong number of fields in header line: got %u, expected %u", count, c->spec.column_count);
+    c->header_pending = false;
+}
+
+/* Behind the last line end of the input; NULL when there is none. Carriage returns count unless newlines are known to end lines. */
+static const u8 *
+region_end(const CopyIn *c, const u8 *data, size_t len)
+{
+    const u8 *nl = memrchr(data, '\n', len);
+    const u8 *cr = c->eol == EOL_CR || (c->eol == EOL_UNKNOWN && !nl) ? memrchr(data, '\r', len) : NULL;
+    return nl > cr ? nl + 1 : cr ? cr + 1 : NULL;
+}
+
+/* Rows of [data, data + len); returns the bytes used. */
+static size_t
+parse(CopyIn *c, const u8 *data, size_t len)
+{
+    const u8 *p = data, *end = c->spec.kind == COPY_KIND_BINARY ? data + len : region_end(c, data, len);
+    c->limit = data + len;
+    while (end && p < end && !c->done) {
+        c->line_start = p;
+        const u8 *next = c->spec.kind == COPY_KIND_TEXT  ? copy_text_row(c, p, end)
+                         : c->spec.kind == COPY_KIND_CSV ? copy_csv_row(c, p, end)
+                                                         : copy_binary_row(c, p, end);
+        if (!next)
+            break;
+        p = next;
+        if (c->row == VEC_SIZE)
+            hand_over(c);
+    }
+    c->line_start = NULL;
+    return (size_t)(p - data);
+}
+
+static void
+carry_on(CopyIn *c, const u8 *data, size_t len)
+{
+    buf_put(&c->carry, data, len);
+    if (c->carry.failed)
+        err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+}
+
+/* Take `used` bytes off the front. */
+static void
+drop_used(CopyIn *c, size_t used)
+{
+    c->carry.len -= used;
+    memmove(c->carry.data, c->carry.data + used, c->carry.len);
+    c->retry_len = c->carry.len < RETRY_BYTES ? 0 : 2 * c->carry.len;
+}
+
+void
+copy_feed(CopyIn *c, const u8 *data, size_t len)
+{
+    if (c->done || len == 0) {
+        if (len && c->spec.kind == COPY_KIND_BINARY)
+            copy_line_error(c, NULL, "received copy data after EOF marker");
+        return;
+    }
+    if (c->carry.len == 0) {
+        size_t used = parse(c, data, len);
+        if (used < len && !c->done)
+            carry_on(c, data + used, len - used);
+        else if (used < len && c->spec.kind == COPY_KIND_BINARY)
+            copy_line_error(c, NULL, "received copy data after EOF marker");
+        c->retry_len = c->carry.len < RETRY_BYTES ? 0 : 2 * c->carry.len;
+        return;
+    }
+    carry_on(c, data, len);
+    if (c->carry.len >= c->retry_len)
+        drop_used(c, parse(c, c->carry.data, c->carry.len));
+    if (c->done && c->carry.len && c->spec.kind == COPY_KIND_BINARY)
+        copy_line_error(c, NULL, "received copy data after EOF marker");
+}
+
+/* The last line without its end gets one; a backslash at the very end has nothing to escape and is dropped. */
+static void
+finish_lines(CopyIn *c)
+{
+    size_t n = 0;
+    while (n < c->carry.len && c->carry.data[c->carry.len - 1 - n] == '\\')
+        n++;
+    if (c->spec.kind == COPY_KIND_TEXT && n % 2 == 1)
+        c->carry.len--;
+    carry_on(c, (const u8 *)(c->eol == EOL_CRNL ? "\r\n" : c->eol == EOL_CR ? "\r" : "\n"), c->eol == EOL_CRNL ? 2 : 1);
+    c->finishing = true;
+    size_t used = parse(c, c->carry.data, c->carry.len);
+    if (used < c->carry.len && !c->done) {
+        c->line_start = c->carry.data + used;
+        c->line++;
+        copy_line_error(c, NULL, "unterminated CSV quoted field");
+    }
+}
+
+void
+copy_finish(CopyIn *c)
+{
+    if (!c->done && c->spec.kind != COPY_KIND_BINARY && c->carry.len)
+        finish_lines(c);
+    if (!c->done && c->spec.kind == COPY_KIND_BINARY) {
+        if (!c->binary_head_read)
+            copy_line_error(c, NULL, "COPY file signature not recognized");
+        if (c->carry.len)
+            copy_line_error(c, NULL, "unexpected EOF in COPY data");
+    }
+    hand_over(c);
+}
