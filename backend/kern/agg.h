@@ -9,12 +9,8 @@
 #define AGG_H
 
 #include "backend/kern/func.h"
+#include "backend/kern/status.h"
 #include "common/type/vec.h"
-
-/* Status bits of kernels; 0 = fine. The caller makes the error. */
-typedef enum KernStatus {
-    KERN_OK = 0, KERN_OVERFLOW = 1, KERN_DIV_ZERO = 2, KERN_BAD_CAST = 4, KERN_BAD_ARGUMENT = 8, KERN_TOO_LONG = 16
-} KernStatus;
 
 typedef struct AggKernel {
     u32 state_bytes; /* a multiple of 8 */
