@@ -1,0 +1,293 @@
+/*
+ * cast.c
+ *    Converting one value to another type, with PostgreSQL's rounding and its words when the value does not fit.
+ *
+ * Numbers meet in three carriers: every integer type goes through i64, both floats through double, and numeric stays Num; a cast is
+ * "read the carrier, write the target". Dates and timestamps meet in the timestamp. Text goes through value_in and value_out.
+ * Whether a cast is allowed in its place is the binder's question; a pair that has no cast at all is 42846 here.
+ */
+#include "common/type/inside.h"
+
+#include <math.h>
+
+static bool
+out_of_range(Error *err, TypeId t)
+{
+    return error_set(err, ERR_NUMERIC_OUT_OF_RANGE, "%s out of range", t == TYPE_OID ? "OID" : type_name(t));
+}
+
+static bool
+no_cast(Error *err, TypeId from, TypeId to)
+{
+    return error_set(err, ERR_CANNOT_COERCE, "cannot cast type %s to %s", type_name(from), type_name(to));
+}
+
+static bool
+is_text(TypeId t)
+{
+    return t == TYPE_TEXT || t == TYPE_VARCHAR || t == TYPE_NAME || t == TYPE_UNKNOWN;
+}
+
+static bool
+is_integer(TypeId t)
+{
+    return t == TYPE_INT2 || t == TYPE_INT4 || t == TYPE_INT8 || t == TYPE_OID;
+}
+
+static bool
+is_float(TypeId t)
+{
+    return t == TYPE_FLOAT4 || t == TYPE_FLOAT8;
+}
+
+static i64
+integer_of(const Value *v)
+{
+    switch (v->type) {
+    case TYPE_INT2:
+        return v->i16v;
+    case TYPE_INT4:
+        return v->i32v;
+    case TYPE_OID:
+        return (u32)v->i32v;
+    default:
+        return v->i64v;
+    }
+}
+
+/* `from` only matters for oid: an integer's sign bit is carried over, a bigint must fit. */
+static bool
+store_integer(i64 n, TypeId from, TypeId t, Value *ret, Error *err)
+{
+    switch (t) {
+    case TYPE_INT2:
+        ret->i16v = (i16)n;
+        return n == (i16)n || out_of_range(err, t);
+    case TYPE_INT4:
+        ret->i32v = (i32)n;
+        return n == (i32)n || from == TYPE_OID || out_of_range(err, t);
+    case TYPE_OID:
+        ret->i32v = (i32)n;
+        return from != TYPE_INT8 || n == (u32)n || out_of_range(err, t);
+    default:
+        ret->i64v = n;
+        return true;
+    }
+}
+
+static bool
+store_double(double d, TypeId t, Value *ret, Error *err)
+{
+    if (t == TYPE_FLOAT8) {
+        ret->f64v = d;
+        return true;
+    }
+    ret->f32v = (float)d;
+    if (isinf(ret->f32v) && !isinf(d))
+        return error_set(err, ERR_NUMERIC_OUT_OF_RANGE, "value out of range: overflow");
+    if (ret->f32v == 0 && d != 0)
+        return error_set(err, ERR_NUMERIC_OUT_OF_RANGE, "value out of range: underflow");
+    return true;
+}
+
+static bool
+from_integer(const Value *v, TypeId t, i32 typmod, Value *ret, Error *err)
+{
+    i64 n = integer_of(v);
+    if (is_integer(t))
+        return store_integer(n, v->type, t, ret, err);
+    if (v->type == TYPE_OID)
+        return no_cast(err, v->type, t);
+    if (t == TYPE_FLOAT4) {
+        ret->f32v = (float)n; /* one rounding */
+        return true;
+    }
+    if (t == TYPE_FLOAT8) {
+        ret->f64v = (double)n;
+        return true;
+    }
+    if (t == TYPE_NUMERIC) {
+        Num num = num_from_i64(n);
+        return num_coerce(&num, typmod, &ret->num, err);
+    }
+    if (t == TYPE_BOOL && v->type == TYPE_INT4) {
+        ret->b = n != 0;
+        return true;
+    }
+    return no_cast(err, v->type, t);
+}
+
+static bool
+float_to_numeric(const Value *v, i32 typmod, Value *ret, Error *err)
+{
+    bool single = v->type == TYPE_FLOAT4;
+    double d = single ? v->f32v : v->f64v;
+    if (isfinite(d) && typmod >= 4) {
+        /* Round the decimal once, at the column's scale: it may have more digits than a Num. */
+        char text[OUT_MAX];
+        u32 len = single ? f32_out(v->f32v, 0, text) : f64_out(d, 0, text);
+        return num_from_text((Str){text, len}, typmod, &ret->num) == NUM_OK || num_field_overflow(err, typmod, false);
+    }
+    Num num;
+    if ((single ? num_from_f32(v->f32v, &num) : num_from_f64(d, &num)) != NUM_OK)
+        return error_set(err, ERR_NUMERIC_OUT_OF_RANGE, "value overflows numeric format");
+    return num_coerce(&num, typmod, &ret->num, err);
+}
+
+static bool
+from_float(const Value *v, TypeId t, i32 typmod, Value *ret, Error *err)
+{
+    double d = v->type == TYPE_FLOAT4 ? v->f32v : v->f64v;
+    if (is_float(t))
+        return store_double(d, t, ret, err);
+    if (t == TYPE_NUMERIC)
+        return float_to_numeric(v, typmod, ret, err);
+    if (!is_integer(t) || t == TYPE_OID)
+        return no_cast(err, v->type, t);
+    double whole = rint(d); /* half to even */
+    if (!(whole >= -0x1p63 && whole < 0x1p63)) /* NaN too */
+        return out_of_range(err, t);
+    return store_integer((i64)whole, v->type, t, ret, err);
+}
+
+static bool
+from_numeric(const Value *v, TypeId t, i32 typmod, Value *ret, Error *err)
+{
+    if (t == TYPE_NUMERIC)
+        return num_coerce(&v->num, typmod, &ret->num, err);
+    if (t == TYPE_FLOAT8) {
+        ret->f64v = num_to_f64(&v->num);
+        return true;
+    }
+    if (t == TYPE_FLOAT4) { /* through text: rounding to double first could round twice */
+        char text[OUT_MAX];
+        return f32_in((Str){text, num_out(&v->num, text)}, &ret->f32v, err);
+    }
+    if (!is_integer(t) || t == TYPE_OID)
+        return no_cast(err, v->type, t);
+    i64 n;
+    switch (num_to_i64(&v->num, &n)) {
+    case NUM_OK:
+        return store_integer(n, v->type, t, ret, err);
+    case NUM_INVALID:
+        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "cannot convert %s to %s",
+                         v->num.kind == NUM_NAN ? "NaN" : "infinity", type_name(t));
+    case NUM_OVERFLOW:
+    case NUM_DIV_ZERO:
+        break;
+    }
+    return out_of_range(err, t);
+}
+
+/* ---- text ---- */
+
+static bool
+to_text(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, bool explicit_cast, Value *ret, Error *err)
+{
+    Str s;
+    if (is_text(v->type)) {
+        s = v->str;
+    } else if (v->type == TYPE_BOOL) {
+        s = v->b ? STR_LIT("true") : STR_LIT("false");
+    } else {
+        ByteBuf buf = {0};
+        value_out(&buf, f, v);
+        char *copy = buf.failed ? NULL : arena_strndup(a, (const char *)buf.data, buf.len);
+        s = (Str){copy, (u32)buf.len};
+        buf_free(&buf);
+        if (!copy)
+            return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+    }
+    if (t == TYPE_VARCHAR && explicit_cast && typmod >= 4)
+        s.len = utf8_prefix(s, (u32)typmod - 4);
+    Value v_in;
+    if (!value_in(a, f, t, typmod, s, &v_in, err))
+        return false;
+    ret->str = v_in.str;
+    return true;
+}
+
+/* ---- dates ---- */
+
+static i64
+zone_us(const TypeFormat *f)
+{
+    return f ? (i64)f->tz_offset_s * 1000000 : 0;
+}
+
+/* Date or timestamp[tz] as a local timestamp. */
+static bool
+to_local(const TypeFormat *f, const Value *v, i64 *ret, Error *err)
+{
+    if (v->type != TYPE_DATE) {
+        bool finite = v->i64v != TS_NEG_INF && v->i64v != TS_POS_INF;
+        *ret = v->i64v + (v->type == TYPE_TIMESTAMPTZ && finite ? zone_us(f) : 0);
+        return true;
+    }
+    if (v->i32v == DATE_NEG_INF || v->i32v == DATE_POS_INF) {
+        *ret = v->i32v == DATE_NEG_INF ? TS_NEG_INF : TS_POS_INF;
+        return true;
+    }
+    if (__builtin_mul_overflow((i64)v->i32v, USEC_PER_DAY, ret) || !timestamp_valid(*ret))
+        return error_set(err, ERR_DATETIME_OVERFLOW, "date out of range for timestamp");
+    return true;
+}
+
+static bool
+from_datetime(const TypeFormat *f, const Value *v, TypeId t, i32 typmod, Value *ret, Error *err)
+{
+    i64 local;
+    if (v->type == t) {
+        if (t == TYPE_DATE)
+            ret->i32v = v->i32v;
+        else
+            ret->i64v = timestamp_typmod(v->i64v, typmod);
+        return true;
+    }
+    if (t != TYPE_DATE && t != TYPE_TIMESTAMP && t != TYPE_TIMESTAMPTZ)
+        return no_cast(err, v->type, t);
+    if (!to_local(f, v, &local, err))
+        return false;
+    bool finite = local != TS_NEG_INF && local != TS_POS_INF;
+    if (t == TYPE_DATE) {
+        ret->i32v = !finite ? (local == TS_NEG_INF ? DATE_NEG_INF : DATE_POS_INF)
+                            : (i32)(local / USEC_PER_DAY - (local % USEC_PER_DAY < 0));
+        return true;
+    }
+    if (t == TYPE_TIMESTAMPTZ && finite)
+        local -= zone_us(f);
+    if (finite && !timestamp_valid(local))
+        return error_set(err, ERR_DATETIME_OVERFLOW, "timestamp out of range");
+    ret->i64v = timestamp_typmod(local, typmod);
+    return true;
+}
+
+bool
+value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, bool explicit_cast, Value *ret, Error *err)
+{
+    Value out = {.type = t, .typmod = typmod, .is_null = v->is_null};
+    bool ok = true;
+    if (v->is_null)
+        ;
+    else if (is_text(t))
+        ok = to_text(a, f, v, t, typmod, explicit_cast, &out, err);
+    else if (is_text(v->type))
+        ok = value_in(a, f, t, typmod, v->str, &out, err);
+    else if (is_integer(v->type))
+        ok = from_integer(v, t, typmod, &out, err);
+    else if (is_float(v->type))
+        ok = from_float(v, t, typmod, &out, err);
+    else if (v->type == TYPE_NUMERIC)
+        ok = from_numeric(v, t, typmod, &out, err);
+    else if (v->type == TYPE_DATE || v->type == TYPE_TIMESTAMP || v->type == TYPE_TIMESTAMPTZ)
+        ok = from_datetime(f, v, t, typmod, &out, err);
+    else if (v->type == TYPE_BOOL && t == TYPE_BOOL)
+        out.b = v->b;
+    else if (v->type == TYPE_BOOL && t == TYPE_INT4)
+        out.i32v = v->b;
+    else
+        ok = no_cast(err, v->type, t);
+    if (ok)
+        *ret = out;
+    return ok;
+}

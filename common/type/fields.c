@@ -1,0 +1,769 @@
+/*
+ * fields.c
+ *    Free-form dates and times: cut the text into fields, then give each a meaning from what is already known.
+ *
+ * The order in which a bare number may be year, month, day, a run-together date or a run-together time is PostgreSQL's
+ * (DateOrder MDY), since users rely on all of it: '2026-01-02', '20260102', 'Jan 2 2026', '1/2/26', '2026.360', 'J2451187',
+ * '040506', '2026-01-02T03:04:05.6Z', '10:00 PM', '44-03-15 BC'. `known` remembers which parts are set; a second value for a part
+ * is an error.
+ */
+#include "common/type/datetime_in.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FIELD_MAX_COUNT = 25, TEXT_MAX = 128, WORD_COMPARED = 10 };
+
+typedef enum FieldKind { NUMBER, DATE, TIME, OFFSET, WORD } FieldKind;
+
+typedef struct Field {
+    FieldKind kind;
+    char *text; /* lower case, terminated */
+} Field;
+
+enum {
+    YEAR = 1, MONTH_PART = 2, DAY = 4, DAY_OF_YEAR = 8, CLOCK = 16, ZONE_PART = 32, WEEKDAY_PART = 64, HALF_PART = 128,
+    ERA_PART = 256, FULL_DATE = YEAR | MONTH_PART | DAY,
+};
+
+typedef enum WordKind {
+    UNKNOWN, MONTH, WEEKDAY, HALF_DAY, ERA, NOW, DAY_OFFSET, EPOCH, INFINITE, MIDNIGHT_UTC, ISO_TIME, JULIAN_DAY, IGNORED, ZONE
+} WordKind;
+
+typedef struct Parser {
+    Field fields[FIELD_MAX_COUNT];
+    u32 count;
+    char text[2 * TEXT_MAX];
+    u32 known;
+    WordKind expect;       /* ISO_TIME or JULIAN_DAY: the next field is that */
+    bool month_by_name, two_digit_year, bc, julian, pm, half_day;
+    i32 day_of_year, today_days;
+    Parsed *out;
+} Parser;
+
+static bool
+is_alpha(char c)
+{
+    c = to_lower(c);
+    return c >= 'a' && c <= 'z';
+}
+
+static bool
+is_in(char c, const char *set)
+{
+    return c != 0 && strchr(set, c);
+}
+
+static WordKind
+find_word(const char *text, i32 *ret_value)
+{
+    static const struct {
+        const char *text;
+        WordKind kind;
+        i32 value;
+    } WORDS[] = {
+#define DATE_WORD(text, kind, value) {text, kind, value},
+#include "common/type/datewords.def"
+    };
+    for (u32 i = 0; i < COUNT_OF(WORDS); i++)
+        if (strncmp(text, WORDS[i].text, WORD_COMPARED) == 0) {
+            *ret_value = WORDS[i].value;
+            return WORDS[i].kind;
+        }
+    return UNKNOWN;
+}
+
+/* ---- cutting ---- */
+
+typedef struct Cutter {
+    const char *at, *end;
+    char *out, *out_end;
+} Cutter;
+
+static char
+peek(const Cutter *c)
+{
+    return c->at < c->end ? *c->at : 0;
+}
+
+static void
+take(Cutter *c)
+{
+    if (c->out < c->out_end)
+        *c->out++ = to_lower(*c->at);
+    c->at++;
+}
+
+static void
+take_digits(Cutter *c)
+{
+    while (is_digit(peek(c)))
+        take(c);
+}
+
+/* A field that begins with a digit: time, date or number. */
+static FieldKind
+cut_digits(Cutter *c)
+{
+    take_digits(c);
+    char separator = peek(c);
+    if (separator == ':') {
+        while (is_digit(peek(c)) || is_in(peek(c), ":."))
+            take(c);
+        return TIME;
+    }
+    if (!is_in(separator, "-/."))
+        return NUMBER;
+    take(c);
+    if (is_digit(peek(c))) {
+        FieldKind kind = separator == '.' ? NUMBER : DATE;
+        take_digits(c);
+        if (peek(c) == separator) {
+            kind = DATE;
+            while (is_digit(peek(c)) || peek(c) == separator)
+                take(c);
+        }
+        return kind;
+    }
+    while (is_alpha(peek(c)) || is_digit(peek(c)) || peek(c) == separator)
+        take(c);
+    return DATE;
+}
+
+/* A field that begins with a letter: a word, or a date or zone name with signs in it. */
+static FieldKind
+cut_letters(Cutter *c)
+{
+    char *start = c->out;
+    while (is_alpha(peek(c)))
+        take(c);
+    bool date = is_in(peek(c), "-/.");
+    if (peek(c) == '+' || is_digit(peek(c))) {
+        i32 value;
+        *c->out = 0;
+        WordKind kind = find_word(start, &value);
+        date = kind == UNKNOWN || kind == ZONE;
+    }
+    if (!date)
+        return WORD;
+    while (is_in(peek(c), "+-/_.:") || is_digit(peek(c)) || is_alpha(peek(c)))
+        take(c);
+    return DATE;
+}
+
+/* A sign, blanks, then an offset or a word (-infinity). false: neither. */
+static bool
+cut_signed(Cutter *c, FieldKind *ret)
+{
+    take(c);
+    while (is_space(peek(c)))
+        c->at++;
+    if (is_digit(peek(c))) {
+        while (is_digit(peek(c)) || is_in(peek(c), ":.-"))
+            take(c);
+        *ret = OFFSET;
+        return true;
+    }
+    while (is_alpha(peek(c)))
+        take(c);
+    *ret = WORD;
+    return c->out[-1] != '+' && c->out[-1] != '-';
+}
+
+static bool
+cut_fields(Parser *p, Str in)
+{
+    Cutter c = {in.ptr, in.ptr + in.len, p->text, p->text + sizeof p->text - 1};
+    while (c.at < c.end) {
+        char ch = *c.at;
+        if (is_space(ch) || (is_in(ch, "!\"#$%&'()*,-/:;<=>?@[\\]^_`{|}~") && ch != '-')) {
+            c.at++;
+            continue;
+        }
+        if (p->count == FIELD_MAX_COUNT || c.out_end - c.out < 2)
+            return false;
+        Field *f = &p->fields[p->count++];
+        f->text = c.out;
+        if (is_digit(ch)) {
+            f->kind = cut_digits(&c);
+        } else if (ch == '.') {
+            f->kind = NUMBER;
+            take(&c);
+            take_digits(&c);
+        } else if (is_alpha(ch)) {
+            f->kind = cut_letters(&c);
+        } else if (ch == '+' || ch == '-') {
+            if (!cut_signed(&c, &f->kind))
+                return false;
+        } else {
+            return false;
+        }
+        if (c.out >= c.out_end)
+            return false;
+        *c.out++ = 0;
+    }
+    return p->count > 0;
+}
+
+/* ---- meaning ---- */
+
+static ParseStatus
+learn(Parser *p, u32 parts)
+{
+    if (p->known & parts)
+        return PARSE_BAD;
+    p->known |= parts;
+    return PARSE_OK;
+}
+
+/* Digits at the start of text as an i32, 0 when there are none; false when it does not fit. */
+static bool
+read_int(const char *text, i32 *ret, const char **ret_end)
+{
+    i64 v = 0;
+    const char *at = text;
+    for (; is_digit(*at); at++) {
+        v = v * 10 + (*at - '0');
+        if (v > INT32_MAX)
+            return false;
+    }
+    *ret = (i32)v;
+    *ret_end = at;
+    return true;
+}
+
+/* ".ddd" to microseconds, rounded as PostgreSQL does through a double. */
+static bool
+read_fraction(const char *text, i32 *ret_usec)
+{
+    char *end;
+    if (text[0] != '.')
+        return false;
+    if (text[1] == 0) {
+        *ret_usec = 0;
+        return true;
+    }
+    if (!is_digit(text[1]))
+        return false;
+    double v = strtod(text, &end);
+    if (*end != 0)
+        return false;
+    *ret_usec = (i32)rint(v * 1000000);
+    return true;
+}
+
+static i32
+read_fixed(const char *text, u32 digits)
+{
+    i32 v = 0;
+    for (u32 i = 0; i < digits; i++)
+        v = v * 10 + (text[i] - '0');
+    return v;
+}
+
+static bool
+all_digits(const char *text)
+{
+    u32 n = 0;
+    while (is_digit(text[n]))
+        n++;
+    return n > 0 && text[n] == 0;
+}
+
+static ParseStatus
+set_clock(Parser *p, i32 hour, i32 minute, i32 second, i32 usec)
+{
+    if (learn(p, CLOCK) != PARSE_OK)
+        return PARSE_BAD;
+    p->out->t.hour = hour;
+    p->out->t.minute = minute;
+    p->out->t.second = second;
+    p->out->t.usec = usec;
+    return PARSE_OK;
+}
+
+/* A run-together date (YYYYMMDD, YYMMDD) or time (HHMMSS, HHMM), with or without a fraction of a second. */
+static ParseStatus
+mean_run(Parser *p, char *text, bool time_only)
+{
+    i32 usec = 0;
+    char *point = strchr(text, '.');
+    if (point) {
+        if (!read_fraction(point, &usec))
+            return PARSE_BAD;
+        *point = 0;
+    }
+    if (!all_digits(text))
+        return PARSE_BAD;
+    size_t len = strlen(text);
+    if (!point && !time_only && (p->known & FULL_DATE) != FULL_DATE && len >= 6) {
+        const char *end;
+        char *tail = text + len - 4;
+        p->out->t.day = read_fixed(tail + 2, 2);
+        p->out->t.month = read_fixed(tail, 2);
+        *tail = 0;
+        if (!read_int(text, &p->out->t.year, &end))
+            return PARSE_RANGE;
+        p->two_digit_year = len == 6;
+        return learn(p, FULL_DATE);
+    }
+    if (p->known & CLOCK || (len != 6 && len != 4))
+        return PARSE_BAD;
+    return set_clock(p, read_fixed(text, 2), read_fixed(text + 2, 2), len == 6 ? read_fixed(text + 4, 2) : 0, usec);
+}
+
+static ParseStatus
+set_year(Parser *p, i32 year, size_t digits)
+{
+    p->out->t.year = year;
+    p->two_digit_year = digits <= 2;
+    return learn(p, YEAR);
+}
+
+static ParseStatus
+set_month(Parser *p, i32 month)
+{
+    p->out->t.month = month;
+    return learn(p, MONTH_PART);
+}
+
+static ParseStatus
+set_day(Parser *p, i32 day)
+{
+    p->out->t.day = day;
+    return learn(p, DAY);
+}
+
+/* One number: what it is depends on what is known and how many digits it has. */
+static ParseStatus
+mean_number(Parser *p, char *text)
+{
+    i32 value, unused;
+    const char *end;
+    size_t len = strlen(text);
+    if (text[0] == '.')
+        return PARSE_BAD;
+    if (!read_int(text, &value, &end))
+        return PARSE_RANGE;
+    if (*end == '.') {
+        if (end - text > 2)
+            return mean_run(p, text, true);
+        if (!read_fraction(end, &unused))
+            return PARSE_BAD;
+    } else if (*end != 0) {
+        return PARSE_BAD;
+    }
+    if (len == 3 && (p->known & FULL_DATE) == YEAR && value >= 1 && value <= 366) {
+        p->day_of_year = value;
+        return learn(p, DAY_OF_YEAR | MONTH_PART | DAY);
+    }
+    switch (p->known & FULL_DATE) {
+    case 0:
+        return len >= 3 ? set_year(p, value, len) : set_month(p, value);
+    case YEAR:
+        return set_month(p, value);
+    case MONTH_PART:
+        return p->month_by_name && len >= 3 ? set_year(p, value, len) : set_day(p, value);
+    case YEAR | MONTH_PART:
+        if (p->month_by_name && len >= 3 && p->two_digit_year) { /* the first number was the day */
+            p->out->t.day = p->out->t.year;
+            p->out->t.year = value;
+            p->two_digit_year = false;
+            return learn(p, DAY);
+        }
+        return set_day(p, value);
+    case DAY:
+        return set_month(p, value);
+    case MONTH_PART | DAY:
+        return set_year(p, value, len);
+    case FULL_DATE:
+        return mean_run(p, text, false);
+    default:
+        return PARSE_BAD;
+    }
+}
+
+/* Cut a date field into its pieces at whatever is no letter or digit. Returns their number, 0 when malformed. */
+static u32
+split_date(char *text, char *pieces[FIELD_MAX_COUNT])
+{
+    u32 count = 0;
+    while (*text && count < FIELD_MAX_COUNT) {
+        while (*text && !is_digit(*text) && !is_alpha(*text))
+            text++;
+        if (*text == 0)
+            return 0;
+        pieces[count++] = text;
+        bool digits = is_digit(*text);
+        while (digits ? is_digit(*text) : is_alpha(*text))
+            text++;
+        /* The separator, or (as in "2jan") the first letter of a next piece, ends this one. */
+        if (*text)
+            *text++ = 0;
+    }
+    return count;
+}
+
+static ParseStatus
+mean_date(Parser *p, char *text)
+{
+    char *pieces[FIELD_MAX_COUNT];
+    u32 count = split_date(text, pieces), before = p->known;
+    if (count == 0)
+        return PARSE_BAD;
+    p->known &= ~(u32)FULL_DATE;
+    if (before & FULL_DATE)
+        return PARSE_BAD;
+    for (u32 i = 0; i < count; i++) {
+        i32 value;
+        if (!is_alpha(pieces[i][0]))
+            continue;
+        WordKind kind = find_word(pieces[i], &value);
+        if (kind == IGNORED) {
+            pieces[i] = NULL;
+            continue;
+        }
+        if (kind != MONTH || set_month(p, value) != PARSE_OK)
+            return PARSE_BAD;
+        p->month_by_name = true;
+        pieces[i] = NULL;
+    }
+    for (u32 i = 0; i < count; i++) {
+        if (!pieces[i])
+            continue;
+        ParseStatus status = mean_number(p, pieces[i]);
+        if (status != PARSE_OK)
+            return status;
+    }
+    return (p->known & FULL_DATE) == FULL_DATE ? PARSE_OK : PARSE_BAD;
+}
+
+/* H:MM, H:MM:SS, H:MM:SS.f; MM:SS.f counts from the hour 0. */
+static ParseStatus
+mean_time(Parser *p, const char *text)
+{
+    i32 hour, minute, second = 0, usec = 0;
+    const char *end;
+    if (!read_int(text, &hour, &end))
+        return PARSE_RANGE;
+    if (*end != ':')
+        return PARSE_BAD;
+    if (!read_int(end + 1, &minute, &end))
+        return PARSE_RANGE;
+    if (*end == ':') {
+        if (!read_int(end + 1, &second, &end))
+            return PARSE_RANGE;
+        if (*end != 0 && !read_fraction(end, &usec))
+            return PARSE_BAD;
+    } else if (*end == '.') {
+        if (!read_fraction(end, &usec))
+            return PARSE_BAD;
+        second = minute;
+        minute = hour;
+        hour = 0;
+    } else if (*end != 0) {
+        return PARSE_BAD;
+    }
+    if (minute > 59 || second > 60)
+        return PARSE_RANGE;
+    if (hour > 24 || (hour == 24 && (minute > 0 || second > 0 || usec > 0)))
+        return PARSE_RANGE;
+    return set_clock(p, hour, minute, second, usec);
+}
+
+static ParseStatus
+set_offset(Parser *p, i32 offset_s)
+{
+    if (learn(p, ZONE_PART) != PARSE_OK)
+        return PARSE_BAD;
+    p->out->has_zone = true;
+    p->out->offset_s = offset_s;
+    return PARSE_OK;
+}
+
+/* +HH, +HHMM, +HH:MM, +HH:MM:SS */
+static ParseStatus
+mean_offset(Parser *p, const char *text)
+{
+    i32 hours, minutes = 0, seconds = 0;
+    const char *end;
+    if (text[0] != '+' && text[0] != '-')
+        return PARSE_BAD;
+    if (!read_int(text + 1, &hours, &end))
+        return PARSE_ZONE_RANGE;
+    if (*end == ':') {
+        if (!read_int(end + 1, &minutes, &end))
+            return PARSE_ZONE_RANGE;
+        if (*end == ':' && !read_int(end + 1, &seconds, &end))
+            return PARSE_ZONE_RANGE;
+    } else if (*end == 0 && strlen(text) > 3) {
+        minutes = hours % 100;
+        hours /= 100;
+    }
+    if (hours > 15 || minutes > 59 || seconds > 59)
+        return PARSE_ZONE_RANGE;
+    if (*end != 0)
+        return PARSE_BAD;
+    i32 offset = (hours * 60 + minutes) * 60 + seconds;
+    return set_offset(p, text[0] == '-' ? -offset : offset);
+}
+
+/* A date field when the date is complete: a time with its offset (hhmmss-zz), or the name of a zone. */
+static ParseStatus
+mean_zone_or_run(Parser *p, char *text)
+{
+    if (!is_digit(text[0]) && p->expect == UNKNOWN) {
+        snprintf(p->out->zone, sizeof p->out->zone, "%s", text);
+        return PARSE_ZONE_NAME;
+    }
+    if (p->expect == JULIAN_DAY || (p->known & CLOCK))
+        return PARSE_BAD;
+    p->expect = UNKNOWN;
+    char *sign = strchr(text, '-');
+    if (!sign)
+        return PARSE_BAD;
+    ParseStatus status = mean_offset(p, sign);
+    *sign = 0;
+    return status == PARSE_OK ? mean_run(p, text, false) : status;
+}
+
+/* The number after J: a Julian day, with a fraction for the time of day. */
+static ParseStatus
+mean_julian(Parser *p, const char *text)
+{
+    const char *end;
+    i32 value;
+    if (text[0] == '.' || !read_int(text, &value, &end))
+        return PARSE_RANGE;
+    i64 days = (i64)value - 2451545;
+    if (!date_valid(days))
+        return PARSE_RANGE;
+    CivilDate d = date_to_civil((i32)days);
+    p->out->t.year = d.year;
+    p->out->t.month = d.month;
+    p->out->t.day = d.day;
+    p->julian = true;
+    if (learn(p, FULL_DATE) != PARSE_OK)
+        return PARSE_BAD;
+    if (*end == '.' && end[1] != 0) {
+        char *stop;
+        double fraction = strtod(end, &stop);
+        if (*stop != 0)
+            return PARSE_BAD;
+        CivilTime t = timestamp_to_civil((i64)(fraction * USEC_PER_DAY));
+        return set_clock(p, t.hour, t.minute, t.second, t.usec);
+    }
+    return *end == 0 || *end == '.' ? PARSE_OK : PARSE_BAD;
+}
+
+static ParseStatus
+mean_expected(Parser *p, char *text)
+{
+    WordKind expect = p->expect;
+    p->expect = UNKNOWN;
+    return expect == JULIAN_DAY ? mean_julian(p, text) : mean_run(p, text, true);
+}
+
+static ParseStatus
+mean_month_word(Parser *p, i32 month)
+{
+    /* A number before the name was taken for the month: it is the day. */
+    if ((p->known & MONTH_PART) && !p->month_by_name && !(p->known & DAY) && p->out->t.month >= 1 &&
+        p->out->t.month <= 31) {
+        p->out->t.day = p->out->t.month;
+        p->out->t.month = month;
+        p->month_by_name = true;
+        return learn(p, DAY);
+    }
+    p->month_by_name = true;
+    return set_month(p, month);
+}
+
+static ParseStatus
+mean_day_offset(Parser *p, i32 offset)
+{
+    CivilDate d = date_to_civil(p->today_days + offset);
+    p->out->t.year = d.year;
+    p->out->t.month = d.month;
+    p->out->t.day = d.day;
+    return learn(p, FULL_DATE);
+}
+
+static ParseStatus
+mean_whole(Parser *p, ParsedKind kind)
+{
+    p->out->kind = kind;
+    return learn(p, FULL_DATE | CLOCK | ZONE_PART);
+}
+
+static ParseStatus
+mean_word(Parser *p, u32 index)
+{
+    i32 value;
+    WordKind kind = find_word(p->fields[index].text, &value);
+    switch (kind) {
+    case MONTH:
+        return mean_month_word(p, value);
+    case WEEKDAY:
+        return learn(p, WEEKDAY_PART);
+    case HALF_DAY:
+        p->half_day = true;
+        p->pm = value == 12;
+        return learn(p, HALF_PART);
+    case ERA:
+        p->bc = value == 1;
+        return learn(p, ERA_PART);
+    case NOW:
+        return mean_whole(p, PARSED_NOW);
+    case EPOCH:
+        return mean_whole(p, PARSED_EPOCH);
+    case INFINITE:
+        return mean_whole(p, value > 0 ? PARSED_POS_INF : PARSED_NEG_INF);
+    case DAY_OFFSET:
+        return mean_day_offset(p, value);
+    case MIDNIGHT_UTC:
+        return set_clock(p, 0, 0, 0, 0) == PARSE_OK ? set_offset(p, 0) : PARSE_BAD;
+    case ZONE:
+        return set_offset(p, value);
+    case ISO_TIME:
+        if ((p->known & FULL_DATE) != FULL_DATE || index + 1 >= p->count || p->fields[index + 1].kind > TIME)
+            return PARSE_BAD;
+        p->expect = ISO_TIME;
+        return PARSE_OK;
+    case JULIAN_DAY:
+        if (p->expect != UNKNOWN)
+            return PARSE_BAD;
+        p->expect = JULIAN_DAY;
+        return PARSE_OK;
+    case IGNORED:
+        return PARSE_OK;
+    case UNKNOWN:
+        break;
+    }
+    return PARSE_BAD;
+}
+
+static ParseStatus
+mean_number_field(Parser *p, char *text)
+{
+    if (p->expect != UNKNOWN)
+        return mean_expected(p, text);
+    size_t len = strlen(text);
+    char *point = strchr(text, '.');
+    bool dated = p->known & FULL_DATE;
+    if (point && !dated)
+        return mean_date(p, text);
+    if (point && point - text > 2)
+        return mean_run(p, text, false);
+    if (len >= 6 && (!dated || !(p->known & CLOCK)))
+        return mean_run(p, text, false);
+    return mean_number(p, text);
+}
+
+static ParseStatus
+mean_field(Parser *p, u32 index)
+{
+    char *text = p->fields[index].text;
+    switch (p->fields[index].kind) {
+    case NUMBER:
+        return mean_number_field(p, text);
+    case DATE:
+        if ((p->known & (MONTH_PART | DAY)) == (MONTH_PART | DAY) || p->expect != UNKNOWN)
+            return mean_zone_or_run(p, text);
+        return mean_date(p, text);
+    case TIME:
+        if (p->expect == JULIAN_DAY)
+            return PARSE_BAD;
+        p->expect = UNKNOWN;
+        return mean_time(p, text);
+    case OFFSET:
+        return mean_offset(p, text);
+    case WORD:
+        break;
+    }
+    return mean_word(p, index);
+}
+
+/* ---- checking the whole ---- */
+
+static i32
+days_in_month(i32 year, i32 month)
+{
+    static const u8 DAYS[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return DAYS[month - 1] + (month == 2 && leap);
+}
+
+static ParseStatus
+check_date(Parser *p)
+{
+    CivilTime *t = &p->out->t;
+    if ((p->known & YEAR) && !p->julian) {
+        if (p->bc) {
+            if (t->year <= 0)
+                return PARSE_RANGE;
+            t->year = -(t->year - 1);
+        } else if (p->two_digit_year) {
+            if (t->year < 100)
+                t->year += t->year < 70 ? 2000 : 1900;
+        } else if (t->year <= 0) {
+            return PARSE_RANGE;
+        }
+    }
+    if (p->known & DAY_OF_YEAR) {
+        CivilDate d = date_to_civil(date_from_civil(t->year, 1, 1) + p->day_of_year - 1);
+        t->year = d.year;
+        t->month = d.month;
+        t->day = d.day;
+    }
+    if (((p->known & MONTH_PART) && (t->month < 1 || t->month > 12)) || ((p->known & DAY) && (t->day < 1 || t->day > 31)))
+        return PARSE_RANGE_MD;
+    if ((p->known & FULL_DATE) == FULL_DATE && t->day > days_in_month(t->year, t->month))
+        return PARSE_RANGE;
+    return PARSE_OK;
+}
+
+static ParseStatus
+check_clock(Parser *p)
+{
+    CivilTime *t = &p->out->t;
+    if (t->hour > 24 || (t->hour == 24 && (t->minute > 0 || t->second > 0 || t->usec > 0)) || t->minute > 59 ||
+        t->second > 60)
+        return PARSE_RANGE;
+    if (!p->half_day)
+        return PARSE_OK;
+    if (t->hour > 12)
+        return PARSE_RANGE;
+    if (!p->pm && t->hour == 12)
+        t->hour = 0;
+    else if (p->pm && t->hour != 12)
+        t->hour += 12;
+    return PARSE_OK;
+}
+
+ParseStatus
+fields_parse(Str in, i32 today_days, Parsed *ret)
+{
+    Parser p;
+    memset(&p, 0, sizeof p);
+    memset(ret, 0, sizeof *ret);
+    p.today_days = today_days;
+    p.out = ret;
+    in = text_trim(in);
+    if (in.len > TEXT_MAX || !cut_fields(&p, in))
+        return PARSE_BAD;
+    for (u32 i = 0; i < p.count; i++) {
+        ParseStatus status = mean_field(&p, i);
+        if (status != PARSE_OK)
+            return status;
+    }
+    if (ret->kind != PARSED_TIME)
+        return PARSE_OK;
+    ParseStatus status = check_date(&p);
+    if (status == PARSE_OK)
+        status = check_clock(&p);
+    if (status == PARSE_OK && (p.known & FULL_DATE) != FULL_DATE)
+        status = PARSE_BAD;
+    return status;
+}

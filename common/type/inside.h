@@ -1,0 +1,94 @@
+/*
+ * inside.h
+ *    What the files of this room share: text forms of single kinds of value. No other room includes it.
+ *
+ * Writers of text put at most OUT_MAX bytes, without a terminator, and return how many. Readers take the whole input
+ * (blanks around it are allowed where PostgreSQL allows them) and name it in their error.
+ */
+#ifndef INSIDE_H
+#define INSIDE_H
+
+#include "common/type/datetime.h"
+#include "common/type/numeric.h"
+#include "common/type/type.h"
+
+enum { OUT_MAX = 64 };
+
+/* As isspace() in the C locale. */
+static inline bool
+is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static inline bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline char
+to_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+/* The input as an error message shows it: cut at a character border so that it fits into an Error. */
+Str text_shown(Str in);
+Str text_trim(Str in);
+/* Equal without regard to case; `lower` is a lower-case literal. */
+bool text_is(Str in, const char *lower);
+/* Always false: 22P02 invalid input syntax for type t. */
+bool text_bad_syntax(Error *err, TypeId t, Str in);
+
+/* digits.c */
+extern const char DIGIT_PAIRS[201];
+u32 digits_u64(u64 v, char *to);
+u32 digits_i64(i64 v, char *to);
+u32 digits_u128(u128 v, char *to);
+/* Exactly `width` digits, zeros in front. */
+void digits_fixed(u64 v, u32 width, char *to);
+
+/* integer.c */
+bool int_in(Str in, TypeId t, i64 *ret, Error *err);
+bool bool_in(Str in, bool *ret, Error *err);
+
+/* float.c */
+bool f64_in(Str in, double *ret, Error *err);
+bool f32_in(Str in, float *ret, Error *err);
+u32 f64_out(double v, i32 extra_float_digits, char *to);
+u32 f32_out(float v, i32 extra_float_digits, char *to);
+
+/* numeric.c, numeric_io.c */
+enum { NUM_BASE_DIGITS = 4 }; /* PostgreSQL's own digit is base 10,000: its rules for scale show that */
+u32 dec_digits(u128 v); /* decimal digits of v, 0 for 0 */
+u32 dec64_out(i64 value, u32 scale, char *to);
+bool num_parse(Str in, i32 typmod, Num *ret, Error *err);
+bool num_field_overflow(Error *err, i32 typmod, bool infinite);
+bool num_recv(const u8 *data, u32 len, i32 typmod, Num *ret, Error *err);
+void num_send(ByteBuf *to, const Num *n);
+/* Round to typmod with the error PostgreSQL gives. */
+bool num_coerce(const Num *a, i32 typmod, Num *ret, Error *err);
+/* A finite decimal text "123.45e-6" read at the scale of typmod; for floats. */
+NumStatus num_from_text(Str in, i32 typmod, Num *ret);
+
+/* datetime*.c */
+bool date_valid(i64 days);
+bool timestamp_valid(i64 us);
+bool date_in(const TypeFormat *f, Str in, i32 *ret, Error *err);
+/* t tells TIMESTAMP (local, a zone in the text is ignored) from TIMESTAMPTZ. */
+bool timestamp_in(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, Error *err);
+u32 date_out(i32 days, char *to);
+u32 timestamp_out(i64 us, char *to);
+u32 timestamptz_out(i64 us, i32 tz_offset_s, char *to);
+/* Round to typmod's decimals of a second, -1 = leave. */
+i64 timestamp_typmod(i64 us, i32 typmod);
+
+/* utf8.c: always false; 22021 naming the bytes at `at`. */
+bool utf8_error(Error *err, const u8 *at, size_t left);
+/* First byte that is no part of valid UTF-8 or is 0, or NULL. */
+const u8 *utf8_find_bad(const u8 *s, size_t len);
+/* Bytes of the first `chars` characters. */
+u32 utf8_prefix(Str s, u32 chars);
+
+#endif

@@ -1,0 +1,389 @@
+/*
+ * value.c
+ *    Text and binary forms of values, one switch over types each.
+ *
+ * phys_out and phys_send are the hot ones: result rows go from vectors straight into the send buffer, without a Value and
+ * without printf. value_out and value_send bring a Value to its natural physical form and use them.
+ * Fails: only on what the user sent (text or bytes); a ByteBuf without memory remembers that itself.
+ */
+#include "common/type/inside.h"
+
+enum { NAME_MAX_BYTES = 63 };
+
+/* ---- reading text ---- */
+
+static bool
+check_text(Str in, Error *err)
+{
+    const u8 *bad = utf8_find_bad((const u8 *)in.ptr, in.len);
+    return !bad || utf8_error(err, bad, (size_t)((const u8 *)in.ptr + in.len - bad));
+}
+
+/* varchar(n): more characters only if they are blanks, which are cut. */
+static bool
+fit_varchar(Str *text, i32 typmod, Error *err)
+{
+    if (typmod < 4 || text->len <= (u32)typmod - 4)
+        return true;
+    u32 keep = utf8_prefix(*text, (u32)typmod - 4);
+    for (u32 i = keep; i < text->len; i++)
+        if (text->ptr[i] != ' ')
+            return error_set(err, ERR_STRING_RIGHT_TRUNCATION, "value too long for type character varying(%d)", typmod - 4);
+    text->len = keep;
+    return true;
+}
+
+/* A name keeps 63 bytes, cut at a character. */
+static void
+fit_name(Str *text)
+{
+    if (text->len <= NAME_MAX_BYTES)
+        return;
+    text->len = NAME_MAX_BYTES;
+    while (text->len > 0 && ((u8)text->ptr[text->len] & 0xc0) == 0x80)
+        text->len--;
+}
+
+static bool
+text_in(TypeId t, i32 typmod, Str in, Value *ret, Error *err)
+{
+    if (!check_text(in, err))
+        return false;
+    ret->str = in;
+    if (t == TYPE_NAME)
+        fit_name(&ret->str);
+    return t != TYPE_VARCHAR || fit_varchar(&ret->str, typmod, err);
+}
+
+static bool
+integer_in(TypeId t, Str in, Value *ret, Error *err)
+{
+    i64 v;
+    if (!int_in(in, t, &v, err))
+        return false;
+    if (t == TYPE_INT2)
+        ret->i16v = (i16)v;
+    else if (t == TYPE_INT8)
+        ret->i64v = v;
+    else
+        ret->i32v = (i32)v;
+    return true;
+}
+
+bool
+value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret, Error *err)
+{
+    (void)a;
+    Value v = {.type = t, .typmod = typmod};
+    bool ok = false;
+    switch (t) {
+    case TYPE_BOOL:
+        ok = bool_in(in, &v.b, err);
+        break;
+    case TYPE_INT2:
+    case TYPE_INT4:
+    case TYPE_INT8:
+    case TYPE_OID:
+        ok = integer_in(t, in, &v, err);
+        break;
+    case TYPE_FLOAT4:
+        ok = f32_in(in, &v.f32v, err);
+        break;
+    case TYPE_FLOAT8:
+        ok = f64_in(in, &v.f64v, err);
+        break;
+    case TYPE_NUMERIC:
+        ok = num_parse(in, typmod, &v.num, err);
+        break;
+    case TYPE_TEXT:
+    case TYPE_VARCHAR:
+    case TYPE_NAME:
+    case TYPE_UNKNOWN:
+        ok = text_in(t, typmod, in, &v, err);
+        break;
+    case TYPE_DATE:
+        ok = date_in(f, in, &v.i32v, err);
+        break;
+    case TYPE_TIMESTAMP:
+    case TYPE_TIMESTAMPTZ:
+        ok = timestamp_in(f, t, typmod, in, &v.i64v, err);
+        break;
+    case TYPE_VOID:
+        ok = true;
+        break;
+    case TYPE_INVALID:
+    case TYPE_COUNT:
+        ok = error_set(err, ERR_INTERNAL_ERROR, "no input function for type %u", (u32)t);
+        break;
+    }
+    if (ok)
+        *ret = v;
+    return ok;
+}
+
+/* ---- reading bytes ---- */
+
+static bool
+check_len(TypeId t, u32 len, Error *err)
+{
+    u32 want = (u32)type_wire_len(t);
+    if (len == want)
+        return true;
+    if (len < want)
+        return error_set(err, ERR_PROTOCOL_VIOLATION, "insufficient data left in message");
+    return error_set(err, ERR_INVALID_BINARY_REPRESENTATION, "incorrect binary data format");
+}
+
+static bool
+fixed_recv(TypeId t, i32 typmod, const u8 *data, Value *ret, Error *err)
+{
+    switch (type_wire_len(t)) {
+    case 1:
+        ret->b = data[0] != 0;
+        break;
+    case 2:
+        ret->i16v = (i16)get_be16(data);
+        break;
+    case 4:
+        ret->i32v = (i32)get_be32(data);
+        break;
+    default:
+        ret->i64v = (i64)get_be64(data);
+    }
+    if (t == TYPE_DATE && ret->i32v != DATE_NEG_INF && ret->i32v != DATE_POS_INF && !date_valid(ret->i32v))
+        return error_set(err, ERR_DATETIME_OVERFLOW, "date out of range");
+    if (t == TYPE_TIMESTAMP || t == TYPE_TIMESTAMPTZ) {
+        if (ret->i64v == TS_NEG_INF || ret->i64v == TS_POS_INF)
+            return true;
+        if (!timestamp_valid(ret->i64v))
+            return error_set(err, ERR_DATETIME_OVERFLOW, "timestamp out of range");
+        ret->i64v = timestamp_typmod(ret->i64v, typmod);
+    }
+    return true;
+}
+
+bool
+value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, Error *err)
+{
+    (void)a;
+    Value v = {.type = t, .typmod = typmod};
+    bool ok = false;
+    switch (t) {
+    case TYPE_BOOL:
+    case TYPE_INT2:
+    case TYPE_INT4:
+    case TYPE_INT8:
+    case TYPE_OID:
+    case TYPE_FLOAT4:
+    case TYPE_FLOAT8:
+    case TYPE_DATE:
+    case TYPE_TIMESTAMP:
+    case TYPE_TIMESTAMPTZ:
+        ok = check_len(t, len, err) && fixed_recv(t, typmod, data, &v, err);
+        break;
+    case TYPE_NUMERIC:
+        ok = num_recv(data, len, typmod, &v.num, err);
+        break;
+    case TYPE_TEXT:
+    case TYPE_VARCHAR:
+    case TYPE_NAME:
+    case TYPE_UNKNOWN:
+        ok = text_in(t, typmod, (Str){(const char *)data, len}, &v, err);
+        break;
+    case TYPE_VOID:
+        ok = true;
+        break;
+    case TYPE_INVALID:
+    case TYPE_COUNT:
+        ok = error_set(err, ERR_INTERNAL_ERROR, "no receive function for type %u", (u32)t);
+        break;
+    }
+    if (ok)
+        *ret = v;
+    return ok;
+}
+
+/* ---- writing ---- */
+
+#define LOAD(T, at) ({ T loaded_; memcpy(&loaded_, (at), sizeof loaded_); loaded_; })
+
+static u32
+i64_out(const TypeFormat *f, TypeId t, i64 v, char *to)
+{
+    if (t == TYPE_TIMESTAMP)
+        return timestamp_out(v, to);
+    if (t == TYPE_TIMESTAMPTZ)
+        return timestamptz_out(v, f ? f->tz_offset_s : 0, to);
+    return digits_i64(v, to);
+}
+
+static u32
+i32_out(TypeId t, i32 v, char *to)
+{
+    if (t == TYPE_DATE)
+        return date_out(v, to);
+    return t == TYPE_OID ? digits_u64((u32)v, to) : digits_i64(v, to);
+}
+
+static u32
+nan_out(char *to)
+{
+    memcpy(to, "NaN", 3);
+    return 3;
+}
+
+void
+phys_out(ByteBuf *to, const TypeFormat *f, TypeId t, PhysType p, u32 scale, const void *at)
+{
+    if (p == PHYS_STR) {
+        Str s = LOAD(Str, at);
+        buf_put(to, s.ptr, s.len);
+        return;
+    }
+    char *out = buf_reserve(to, OUT_MAX);
+    if (UNLIKELY(!out))
+        return;
+    i32 float_digits = f ? f->extra_float_digits : 1;
+    switch (p) {
+    case PHYS_BOOL:
+        *out = *(const u8 *)at ? 't' : 'f';
+        to->len++;
+        break;
+    case PHYS_I16:
+        to->len += digits_i64(LOAD(i16, at), out);
+        break;
+    case PHYS_I32:
+        to->len += i32_out(t, LOAD(i32, at), out);
+        break;
+    case PHYS_I64:
+        to->len += i64_out(f, t, LOAD(i64, at), out);
+        break;
+    case PHYS_F32:
+        to->len += f32_out(LOAD(float, at), float_digits, out);
+        break;
+    case PHYS_F64:
+        to->len += f64_out(LOAD(double, at), float_digits, out);
+        break;
+    case PHYS_D64: {
+        i64 v = LOAD(i64, at);
+        to->len += v == D64_NAN ? nan_out(out) : dec64_out(v, scale, out);
+        break;
+    }
+    case PHYS_D128: {
+        i128 v = LOAD(i128, at);
+        to->len += v == D128_NAN ? nan_out(out) : dec_out(v, scale, out);
+        break;
+    }
+    case PHYS_NUM: {
+        Num n = LOAD(Num, at);
+        to->len += num_out(&n, out);
+        break;
+    }
+    case PHYS_STR:
+    case PHYS_COUNT:
+        ensure(!"physical type");
+    }
+}
+
+static void
+decimal_send(ByteBuf *to, i128 v, i128 nan, u32 scale)
+{
+    Num n = v == nan ? (Num){.kind = NUM_NAN} : num_make(v, scale);
+    num_send(to, &n);
+}
+
+void
+phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at)
+{
+    (void)t;
+    switch (p) {
+    case PHYS_BOOL:
+        buf_u8(to, *(const u8 *)at != 0);
+        return;
+    case PHYS_I16:
+        buf_be16(to, LOAD(u16, at));
+        return;
+    case PHYS_I32:
+    case PHYS_F32:
+        buf_be32(to, LOAD(u32, at));
+        return;
+    case PHYS_I64:
+    case PHYS_F64:
+        buf_be64(to, LOAD(u64, at));
+        return;
+    case PHYS_D64:
+        decimal_send(to, LOAD(i64, at), D64_NAN, scale);
+        return;
+    case PHYS_D128:
+        decimal_send(to, LOAD(i128, at), D128_NAN, scale);
+        return;
+    case PHYS_NUM: {
+        Num n = LOAD(Num, at);
+        num_send(to, &n);
+        return;
+    }
+    case PHYS_STR: {
+        Str s = LOAD(Str, at);
+        buf_put(to, s.ptr, s.len);
+        return;
+    }
+    case PHYS_COUNT:
+        break;
+    }
+    ensure(!"physical type");
+}
+
+/* A Value's union holds its type's widest physical form; typmod -1 gives PHYS_NUM for numerics. */
+void
+value_out(ByteBuf *to, const TypeFormat *f, const Value *v)
+{
+    u8 b = v->type == TYPE_BOOL && v->b;
+    phys_out(to, f, v->type, phys_of(v->type, -1), 0, v->type == TYPE_BOOL ? (const void *)&b : &v->num);
+}
+
+void
+value_send(ByteBuf *to, const Value *v)
+{
+    u8 b = v->type == TYPE_BOOL && v->b;
+    phys_send(to, v->type, phys_of(v->type, -1), 0, v->type == TYPE_BOOL ? (const void *)&b : &v->num);
+}
+
+/* ---- order ---- */
+
+static int
+float_cmp(double a, double b)
+{
+    bool a_nan = a != a, b_nan = b != b;
+    if (a_nan || b_nan)
+        return a_nan - b_nan;
+    return (a > b) - (a < b);
+}
+
+int
+value_cmp(const Value *a, const Value *b)
+{
+    switch (phys_of(a->type, -1)) {
+    case PHYS_BOOL:
+        return a->b - b->b;
+    case PHYS_I16:
+        return (a->i16v > b->i16v) - (a->i16v < b->i16v);
+    case PHYS_I32:
+        if (a->type == TYPE_OID)
+            return ((u32)a->i32v > (u32)b->i32v) - ((u32)a->i32v < (u32)b->i32v);
+        return (a->i32v > b->i32v) - (a->i32v < b->i32v);
+    case PHYS_I64:
+        return (a->i64v > b->i64v) - (a->i64v < b->i64v);
+    case PHYS_F32:
+        return float_cmp(a->f32v, b->f32v);
+    case PHYS_F64:
+        return float_cmp(a->f64v, b->f64v);
+    case PHYS_D64:
+    case PHYS_D128:
+    case PHYS_NUM:
+        return num_cmp(&a->num, &b->num);
+    case PHYS_STR:
+    case PHYS_COUNT:
+        break;
+    }
+    return str_cmp(a->str, b->str);
+}
