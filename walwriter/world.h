@@ -27,6 +27,15 @@ bool world_row_live(World *w, u32 table_id, RowId id, u64 *ret_deleted_version);
 /* Find a live row with the key of row `i` of a part (columns absent from an UPDATE part are read from the old row). Rows in blocks that
  * world_take_block gave and that are not linked yet are found too: the key entries of a chain are its key locks. */
 bool world_key_find(World *w, u32 table_id, u32 key, const PartView *p, u32 i, RowId *ret);
+/* Every row with that key, whatever its state (world_row_state); visit returns false to stop. Chains in flight find each other's keys so. */
+typedef enum RowState {
+    ROW_NONE,    /* never was, or its block is gone */
+    ROW_LIVE,    /* newest applied state: there and not deleted */
+    ROW_DELETED,
+    ROW_STAGED,  /* in a block of a chain that is not linked */
+} RowState;
+RowState world_row_state(World *w, u32 table_id, RowId id);
+void world_key_each(World *w, u32 table_id, u32 key, const PartView *p, u32 i, bool (*visit)(void *ctx, RowId id), void *ctx);
 /* Hash of that key; false when one of its columns is NULL (not entered). */
 bool world_key_hash(World *w, u32 table_id, u32 key, const PartView *p, u32 i, u64 *ret_hash);
 /* The same for the key of an existing row. */
@@ -34,7 +43,7 @@ bool world_key_hash_row(World *w, u32 table_id, u32 key, RowId id, u64 *ret_hash
 /* Whether the keys of two part rows are equal (hash ties within a transaction and between transactions in flight). */
 bool world_key_equal(World *w, u32 table_id, u32 key, const PartView *p, u32 i, const PartView *q, u32 j);
 
-/* ---- row ids ---- */
+/* ---- row ids; what is taken first must be applied first, or never ---- */
 typedef struct RowRange { RowId first; u32 count; } RowRange;
 /* Take n (<= PART_MAX_ROWS) ids for small commits in the open block and, when it fills, in the next one. At most two ranges. Reserves the memory
  * that applying them needs. false: 53200. */
@@ -49,7 +58,13 @@ MUST_CHECK bool world_take_block(World *w, u32 table_id, u64 *ret_block, Error *
  * are small commits' and are made by world_reserve_part. */
 MUST_CHECK bool world_adopt_block(World *w, u32 table_id, u64 block, Error *err);
 
-/* ---- memory for a part, before it is logged ---- */
+/* Recovery, before the parts of a chain are applied again: the block of that id belongs to a chain (blocks that nobody adopts are taken for
+ * open blocks of small commits). Does nothing when the block is there. */
+MUST_CHECK bool world_adopt_block(World *w, u32 table_id, u64 block, Error *err);
+
+/* ---- memory for a part, before it is logged (recovery: before it is applied) ---- */
+/* The part's row ids must be set (part_set_rows, after world_take_rows or world_take_block). Also refuses a part that does not fit its table (08P01,
+ * 23502). Rows are judged before: texts of the part are entered into the dictionaries here. */
 MUST_CHECK bool world_reserve_part(World *w, const PartView *p, Error *err);
 
 /* ---- apply, after the fsync (small commits) or while staging (chains: rows and keys only, not visible) ---- */

@@ -1,0 +1,114 @@
+/*
+ * table.c
+ *    Pin a state, find tables and blocks in it.
+ *
+ * A block is visible to a table version when its slot was linked by the publish of that version or an earlier one: the slots of newer
+ * blocks may stand in the same directory chunk, since chunks are never copied. Of the block that was open at the version the table says how many
+ * rows exist; every other block is sealed and has a count of its own. A reader of an old version may meet the open block already
+ * sealed or moved to bigger arrays: the rows it may see are the same in both.
+ *
+ * Only reads; nothing here can fail or wait.
+ */
+#include "common/base/hash.h"
+#include "common/shm/pin.h"
+#include "common/store/shape.h"
+
+/* Pin until the pinned epoch is the published one after the root was read: then the root is of that epoch or the next, which is what the
+ * reclaimer assumes (walwriter/reclaim.c). */
+Snapshot
+snapshot_pin(const Shm *shm, BoxShm *own_box)
+{
+    const WorldHead *head = (const WorldHead *)(const void *)shm->world;
+    const Root *root;
+    do
+        root = (const Root *)(uintptr_t)pin_root(own_box, &head->pub_epoch, (const u64 *)(const void *)&head->pub_root);
+    while (observe_u64(&head->pub_epoch) != relaxed_u64(&own_box->pub_pin_epoch));
+    return (Snapshot){.root = root, .version = root ? root->version : 0, .epoch = root ? root->epoch : 0};
+}
+
+void
+snapshot_unpin(BoxShm *own_box)
+{
+    unpin_root(own_box);
+}
+
+const TableShm *
+store_table(const Root *root, u32 table_id)
+{
+    if (table_id < FIRST_TABLE_ID || !root->tables)
+        return NULL;
+    u32 index = table_id - FIRST_TABLE_ID;
+    if ((u64)index >> (TREE_BITS * root->table_levels))
+        return NULL;
+    const TreeNode *n = root->tables;
+    for (u32 level = root->table_levels - 1; level > 0 && n; level--)
+        n = (const TreeNode *)(uintptr_t)n->child[index >> (TREE_BITS * level) & (TREE_FANOUT - 1)];
+    return n ? (const TableShm *)(uintptr_t)n->child[index & (TREE_FANOUT - 1)] : NULL;
+}
+
+const TableDef *
+table_def(const TableShm *t)
+{
+    return t->def;
+}
+
+u64
+table_row_count(const TableShm *t)
+{
+    return t->row_count;
+}
+
+u64
+table_live_estimate(const TableShm *t)
+{
+    return t->row_count - MIN(t->deleted_count, t->row_count);
+}
+
+u32
+table_block_count(const TableShm *t)
+{
+    return (u32)t->place_count;
+}
+
+bool
+block_view(const TableShm *t, u32 place, BlockView *ret)
+{
+    if (place >= t->place_count)
+        return false;
+    const SlotDirShm *s = dir_slot(t->dir, place);
+    if (!s || observe_u64(&s->pub_link_epoch) > t->epoch)
+        return false;
+    const BlockShm *b = observe_ptr(&s->pub_block);
+    *ret = (BlockView){
+        .table = t,
+        .slot = s,
+        .block_id = place,
+        .row_count = place == t->open_block ? t->open_rows : b->row_count,
+        .sealed = b->sealed != 0,
+        .slices = b->slices,
+    };
+    return true;
+}
+
+bool
+block_locate(const TableShm *t, RowId id, BlockView *ret)
+{
+    u64 block = ROW_BLOCK(id);
+    if (block >= t->place_count)
+        return false;
+    BlockView b;
+    if (!block_view(t, (u32)block, &b) || ROW_OFFSET(id) >= b.row_count)
+        return false;
+    *ret = b;
+    return true;
+}
+
+u64
+shape_defs_hash(void)
+{
+    static const char types[] =
+#define SQL_TYPE(symbol, name, internal, oid, array, wire, category, preferred, storable) #symbol ":" #oid " "
+#include "common/type/types.def"
+        ;
+    return hash_bytes(types, sizeof types) ^ sizeof(SlotDirShm) << 32 ^ WORLD_LAYOUT;
+}
