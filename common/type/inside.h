@@ -62,6 +62,9 @@ u32 f32_out(float v, i32 extra_float_digits, char *to);
 /* numeric.c, numeric_io.c */
 enum { NUM_BASE_DIGITS = 4 }; /* PostgreSQL's own digit is base 10,000: its rules for scale show that */
 u32 dec_digits(u128 v); /* decimal digits of v, 0 for 0 */
+/* PostgreSQL's stored digits of v x 10^-scale, most significant first, without zeros at either end; weight 0 for 0. */
+enum { NUM_BASE_DIGITS_MAX = 12 };
+u32 num_base_digits(u128 v, u32 scale, u16 digits[NUM_BASE_DIGITS_MAX], i32 *ret_weight);
 u32 dec64_out(i64 value, u32 scale, char *to);
 bool num_parse(Str in, i32 typmod, Num *ret, Error *err);
 bool num_field_overflow(Error *err, i32 typmod, bool infinite);

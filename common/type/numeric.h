@@ -35,6 +35,7 @@ NumStatus num_sqrt(const Num *a, Num *ret);
 NumStatus num_power(const Num *a, const Num *b, Num *ret);
 NumStatus num_exp(const Num *a, Num *ret);
 NumStatus num_ln(const Num *a, Num *ret);
+NumStatus num_log(const Num *base, const Num *a, Num *ret); /* SQL's log(a) has base 10 */
 /* Round to typmod's scale and check its precision: NUM_OVERFLOW = 22003 "numeric field overflow". typmod -1: unchanged. */
 NumStatus num_typmod(const Num *a, i32 typmod, Num *ret);
 

@@ -401,24 +401,12 @@ send_head(u8 *to, u32 count, i32 weight, u32 sign, u32 display_scale)
     put_be16(to + 6, (u16)display_scale);
 }
 
-void
-num_send(ByteBuf *to, const Num *n)
+u32
+num_base_digits(u128 v, u32 scale, u16 digits[NUM_BASE_DIGITS_MAX], i32 *ret_weight)
 {
-    enum { HEAD = 8, DIGITS_MAX = 21 };
-    u8 *out = buf_reserve(to, HEAD + 2 * DIGITS_MAX);
-    if (!out)
-        return;
-    if (n->kind != NUM_FINITE) {
-        send_head(out, 0, 0, n->kind == NUM_NAN ? SIGN_NAN : n->kind == NUM_POS_INF ? SIGN_POS_INF : SIGN_NEG_INF, 0);
-        to->len += HEAD;
-        return;
-    }
-    i128 value = num_int(n);
-    u128 v = value < 0 ? -(u128)value : (u128)value;
-    u16 digits[DIGITS_MAX]; /* least first */
-    u32 count = 0, scale = n->scale, pad = (NUM_BASE_DIGITS - scale % NUM_BASE_DIGITS) % NUM_BASE_DIGITS;
+    u32 count = 0, pad = (NUM_BASE_DIGITS - scale % NUM_BASE_DIGITS) % NUM_BASE_DIGITS, low = 0;
     i32 weight = -(i32)((scale + pad) / NUM_BASE_DIGITS) - 1;
-    /* The lowest digit has scale % 4 decimals: take them first, then groups of four. */
+    /* Least first: the lowest digit holds scale % 4 decimals, the others four decimal digits each. */
     if (pad > 0 && v > 0) {
         u32 unit = (u32)POW10_I64[NUM_BASE_DIGITS - pad];
         digits[count++] = (u16)((u32)(v % unit) * (u32)POW10_I64[pad]);
@@ -429,15 +417,41 @@ num_send(ByteBuf *to, const Num *n)
     for (u64 w = (u64)v; w > 0; w /= BASE)
         digits[count++] = (u16)(w % BASE);
     weight += (i32)count;
-    u32 low = 0;
     while (low < count && digits[low] == 0)
         low++;
     while (count > low && digits[count - 1] == 0) {
         count--;
         weight--;
     }
-    send_head(out, count - low, count == low ? 0 : weight, value < 0 ? SIGN_MINUS : SIGN_PLUS, scale);
-    for (u32 i = count, at = HEAD; i-- > low; at += 2)
-        put_be16(out + at, digits[i]);
-    to->len += HEAD + 2 * (count - low);
+    count -= low;
+    memmove(digits, digits + low, count * sizeof *digits);
+    for (u32 i = 0; i < count / 2; i++) {
+        u16 swap = digits[i];
+        digits[i] = digits[count - 1 - i];
+        digits[count - 1 - i] = swap;
+    }
+    *ret_weight = count == 0 ? 0 : weight;
+    return count;
+}
+
+void
+num_send(ByteBuf *to, const Num *n)
+{
+    enum { HEAD = 8 };
+    u8 *out = buf_reserve(to, HEAD + 2 * NUM_BASE_DIGITS_MAX);
+    if (!out)
+        return;
+    if (n->kind != NUM_FINITE) {
+        send_head(out, 0, 0, n->kind == NUM_NAN ? SIGN_NAN : n->kind == NUM_POS_INF ? SIGN_POS_INF : SIGN_NEG_INF, 0);
+        to->len += HEAD;
+        return;
+    }
+    i128 value = num_int(n);
+    i32 weight;
+    u16 digits[NUM_BASE_DIGITS_MAX];
+    u32 count = num_base_digits(value < 0 ? -(u128)value : (u128)value, n->scale, digits, &weight);
+    send_head(out, count, weight, value < 0 ? SIGN_MINUS : SIGN_PLUS, n->scale);
+    for (u32 i = 0; i < count; i++)
+        put_be16(out + HEAD + 2 * i, digits[i]);
+    to->len += HEAD + 2 * count;
 }
