@@ -26,7 +26,7 @@ static void
 leave_if_told(void)
 {
     if (proc_flag(PROC_QUIT))
-        _exit(2);
+        _exit(1);
     if (proc_flag(PROC_STOP))
         err_throw_fatal(ERR_ADMIN_SHUTDOWN, "terminating connection due to administrator command");
 }

@@ -1,0 +1,96 @@
+/*
+ * copyin.c
+ *    COPY FROM STDIN: CopyData from the wire through the parser of net/copy.h into exec.
+ *
+ * Under the extended protocol Flush and Sync in between are ignored, as in PostgreSQL. An error leaves the rest of the client's data to the main loop,
+ * which skips it.
+ */
+#include "backend/session.h"
+
+#include "backend/interrupt.h"
+#include "backend/net/copy.h"
+#include "backend/throw.h"
+
+static void
+take_rows(void *ctx, const Batch *b)
+{
+    interrupt_check();
+    exec_copy_rows(ctx, b);
+}
+
+static bool
+bit(const u64 *bits, u32 i)
+{
+    return bits && (bits[i / 64] >> (i % 64) & 1);
+}
+
+/* The names are copied: the snapshot may move while rows are sent. */
+static CopyColumn *
+target_columns(Session *s, Portal *p, const BStmt *b)
+{
+    const TableDef *t = catalog_table(session_root(s), b->table_id);
+    CopyColumn *columns = ARENA_ARRAY(p->arena, CopyColumn, b->column_count);
+    if (!t)
+        err_throw(ERR_UNDEFINED_TABLE, "relation \"%.*s\" does not exist", (int)b->table_name.len, b->table_name.ptr);
+    for (u32 i = 0; i < b->column_count; i++) {
+        u16 number = b->columns ? b->columns[i] : (u16)i;
+        if (number >= t->column_count)
+            err_throw(ERR_SERIALIZATION_FAILURE, "could not run the statement because its table changed");
+        const ColumnDef *c = &t->columns[number];
+        columns[i] = (CopyColumn){.name = arena_str(p->arena, c->name), .type = (TypeId)c->type, .typmod = c->typmod,
+                                  .force_null = bit(b->copy.force_null, i), .force_not_null = bit(b->copy.force_not_null, i)};
+    }
+    return columns;
+}
+
+static CopySpec
+make_spec(Session *s, Portal *p, const BStmt *b, ExecCopy *copy)
+{
+    const BCopyOptions *o = &b->copy;
+    static const CopyKind KINDS[] = {[COPY_TEXT] = COPY_KIND_TEXT, [COPY_CSV] = COPY_KIND_CSV, [COPY_BINARY] = COPY_KIND_BINARY};
+    return (CopySpec){
+        .kind = KINDS[o->format], .header = o->header, .header_match = o->header_match, .delimiter = o->delimiter, .quote = o->quote,
+        .escape = o->escape, .has_null_text = o->has_null_text, .null_text = o->null_text,
+        .relation = arena_strndup(p->arena, b->table_name.ptr, b->table_name.len), .column_count = b->column_count,
+        .columns = target_columns(s, p, b), .format = p->format, .rows = take_rows, .ctx = copy,
+    };
+}
+
+static NORETURN void
+client_gave_up(const WireMsg *m)
+{
+    ByteReader r = reader_of(m->body, m->len);
+    err_throw(ERR_QUERY_CANCELED, "COPY from stdin failed: %s", body_string(&r));
+}
+
+static void
+read_data(Session *s, CopyIn *parser)
+{
+    for (WireMsg m;;) {
+        if (!wire_read(s->wire, PHASE_COPY, &m))
+            err_throw_fatal(ERR_CONNECTION_FAILURE, "unexpected EOF on client connection with an open transaction");
+        switch (m.type) {
+        case MSG_F_COPY_DATA: copy_feed(parser, m.body, m.len); break;
+        case MSG_F_COPY_DONE: copy_finish(parser); return;
+        case MSG_F_COPY_FAIL: client_gave_up(&m);
+        default: break; /* Flush, Sync */
+        }
+    }
+}
+
+u64
+copyin_run(Session *s, Portal *p)
+{
+    const BStmt *b = p->plan->stmt;
+    u64 rows = 0;
+    ExecCopy *copy = exec_copy_begin(&p->ctx, p->plan->plan);
+    CopySpec spec = make_spec(s, p, b, copy);
+    CopyIn *parser = copy_new(p->arena, &spec);
+    reply_copy_in(s->wire, b->copy.format == COPY_BINARY, b->column_count);
+    wire_flush(s->wire);
+    read_data(s, parser);
+    /* The data is gone: it cannot be run again. */
+    if (exec_copy_end(copy, &rows) == EXEC_REPLAN)
+        err_throw(ERR_SERIALIZATION_FAILURE, "could not run the statement because its table changed");
+    return rows;
+}

@@ -1,0 +1,283 @@
+/*
+ * extended.c
+ *    Parse, Bind, Describe, Execute, Close. Errors skip to Sync (session.c).
+ *
+ * A plan is checked against today's catalog at every Bind, Describe and Execute and made again when it is stale. Bind into the unnamed portal reuses its
+ * arena: the repeated point query reads a few words, allocates its parameters there and runs.
+ */
+#include "backend/session.h"
+
+#include "backend/throw.h"
+#include "common/base/env.h"
+
+#include <stdio.h>
+
+static NORETURN void
+no_statement(const char *name)
+{
+    if (*name)
+        err_throw(ERR_INVALID_STATEMENT_NAME, "prepared statement \"%s\" does not exist", name);
+    err_throw(ERR_INVALID_STATEMENT_NAME, "unnamed prepared statement does not exist");
+}
+
+static void
+begin_transaction(Session *s)
+{
+    if (!s->now_us)
+        s->now_us = env->wall_us();
+}
+
+void
+extended_parse(Session *s, const WireMsg *m)
+{
+    ByteReader r = reader_of(m->body, m->len);
+    const char *name = body_string(&r), *text = body_string(&r);
+    u32 len = (u32)strlen(text), count = reader_be16(&r);
+    TypeId *declared = ARENA_ARRAY(s->message, TypeId, count);
+    for (u32 i = 0; i < count && !r.bad; i++) {
+        u32 oid = reader_be32(&r);
+        declared[i] = oid ? type_from_oid(oid) : TYPE_INVALID;
+        if (declared[i] == TYPE_UNKNOWN)
+            declared[i] = TYPE_INVALID;
+        else if (oid && declared[i] == TYPE_INVALID)
+            err_throw(ERR_FEATURE_NOT_SUPPORTED, "parameters of the type with OID %u are not supported yet", oid);
+    }
+    body_end(&r);
+    if (*name && prepared_find(s, name))
+        err_throw(ERR_DUPLICATE_PREPARED_STATEMENT, "prepared statement \"%s\" already exists", name);
+    begin_transaction(s);
+    CachedPlan *plan = plans_find(s, text, len, declared, count);
+    if (!plan)
+        plan = plans_make(s, text, len, declared, count);
+    prepared_put(s, name, plan);
+    reply_empty(s->wire, MSG_B_PARSE_COMPLETE);
+}
+
+/* The statement's plan, made again when the catalog has changed. */
+static CachedPlan *
+current_plan(Session *s, Prepared *st)
+{
+    if (plans_is_current(s, st->plan))
+        return st->plan;
+    CachedPlan *fresh = plans_again(s, st->plan, true);
+    plans_hold(fresh);
+    plans_release(s, st->plan);
+    st->plan = fresh;
+    return fresh;
+}
+
+/* Format codes: none = all text, one for all, or one each. */
+typedef struct Formats { u32 count; const u8 *codes; } Formats;
+
+static Formats
+read_formats(ByteReader *r)
+{
+    Formats f = {.count = reader_be16(r)};
+    f.codes = reader_take(r, 2 * (size_t)f.count);
+    for (u32 i = 0; f.codes && i < f.count; i++)
+        if (get_be16(f.codes + 2 * i) > 1)
+            err_throw(ERR_INVALID_PARAMETER_VALUE, "unsupported format code: %d", (i16)get_be16(f.codes + 2 * i));
+    return f;
+}
+
+static bool
+is_binary(const Formats *f, u32 i)
+{
+    return f->count && get_be16(f->codes + 2 * (f->count == 1 ? 0 : i)) == 1;
+}
+
+static NORETURN void
+bad_parameter(const Portal *p, u32 index, bool binary, Error *err)
+{
+    char where[128] = "unnamed portal";
+    if (*p->name)
+        snprintf(where, sizeof where, "portal \"%s\"", p->name);
+    if (binary && err->code == ERR_INVALID_BINARY_REPRESENTATION)
+        snprintf(err->message, sizeof err->message, "incorrect binary data format in bind parameter %u", index + 1);
+    err->position = 0;
+    error_context(err, binary ? "%s parameter $%u" : "%s parameter $%u = '...'", where, index + 1);
+    err_rethrow(err);
+}
+
+static void
+read_parameter(Portal *p, u32 index, TypeId type, bool binary, const u8 *data, u32 len)
+{
+    Value *v = &p->params[index];
+    Error err;
+    if (binary) {
+        if (!value_recv(p->arena, type, -1, data, len, v, &err))
+            bad_parameter(p, index, true, &err);
+    } else {
+        Str text = {(const char *)data, len};
+        if (!utf8_valid(data, len) || memchr(data, 0, len)) {
+            error_set(&err, ERR_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"");
+            bad_parameter(p, index, false, &err);
+        }
+        if (!value_in(p->arena, &p->format, type, -1, text, v, &err))
+            bad_parameter(p, index, false, &err);
+    }
+    /* The message goes away, the portal stays. */
+    if (phys_of(type, -1) == PHYS_STR)
+        v->str = arena_str(p->arena, v->str);
+}
+
+static void
+read_parameters(ByteReader *r, Portal *p, const CachedPlan *plan, const Formats *formats, const char *statement)
+{
+    u32 count = reader_be16(r), want = plan->stmt ? plan->stmt->param_count : 0;
+    if (formats->count > 1 && formats->count != count)
+        err_throw(ERR_PROTOCOL_VIOLATION, "bind message has %u parameter formats but %u parameters", formats->count, count);
+    if (count != want)
+        err_throw(ERR_PROTOCOL_VIOLATION, "bind message supplies %u parameters, but prepared statement \"%s\" requires %u", count, statement, want);
+    p->params = ARENA_ARRAY(p->arena, Value, count);
+    p->param_count = count;
+    for (u32 i = 0; i < count; i++) {
+        TypeId type = plan->stmt->param_types[i];
+        u32 len = reader_be32(r);
+        if (len == UINT32_MAX && !r->bad) {
+            p->params[i] = (Value){.type = type, .typmod = -1, .is_null = true};
+            continue;
+        }
+        const u8 *data = reader_take(r, len);
+        if (!data)
+            body_bad("insufficient data left in message");
+        read_parameter(p, i, type, is_binary(formats, i), data, len);
+    }
+}
+
+static void
+set_result_formats(Portal *p, const CachedPlan *plan, const Formats *formats)
+{
+    u32 n = plan->column_count;
+    if (formats->count > 1 && formats->count != n)
+        err_throw(ERR_PROTOCOL_VIOLATION, "bind message has %u result formats but query has %u columns", formats->count, n);
+    if (formats->count == 0 || (formats->count == 1 && !is_binary(formats, 0)))
+        return; /* all text: the plan's own */
+    p->columns = ARENA_ARRAY(p->arena, ReplyColumn, n);
+    for (u32 i = 0; i < n; i++) {
+        p->columns[i] = plan->columns[i];
+        p->columns[i].binary = is_binary(formats, i);
+    }
+}
+
+void
+extended_bind(Session *s, const WireMsg *m)
+{
+    ByteReader r = reader_of(m->body, m->len);
+    const char *portal_name = body_string(&r), *name = body_string(&r);
+    Formats formats = read_formats(&r);
+    Prepared *st = prepared_find(s, name);
+    if (r.bad)
+        body_bad("insufficient data left in message");
+    if (!st)
+        no_statement(name);
+    begin_transaction(s);
+    CachedPlan *plan = current_plan(s, st);
+    Portal *p = portal_open(s, portal_name, plan);
+    read_parameters(&r, p, plan, &formats, name);
+    Formats results = read_formats(&r);
+    body_end(&r);
+    set_result_formats(p, plan, &results);
+    reply_empty(s->wire, MSG_B_BIND_COMPLETE);
+}
+
+static NORETURN void
+no_portal(const char *name)
+{
+    err_throw(ERR_INVALID_CURSOR_NAME, "portal \"%s\" does not exist", name);
+}
+
+void
+extended_describe(Session *s, const WireMsg *m)
+{
+    ByteReader r = reader_of(m->body, m->len);
+    u8 what = reader_u8(&r);
+    const char *name = body_string(&r);
+    const CachedPlan *plan;
+    const ReplyColumn *columns;
+    body_end(&r);
+    begin_transaction(s);
+    if (what == 'S') {
+        Prepared *st = prepared_find(s, name);
+        if (!st)
+            no_statement(name);
+        plan = current_plan(s, st);
+        columns = plan->columns;
+        reply_parameter_description(s->wire, plan->stmt ? plan->stmt->param_types : NULL, plan->stmt ? plan->stmt->param_count : 0);
+    } else if (what == 'P') {
+        const Portal *p = portal_find(s, name);
+        if (!p)
+            no_portal(name);
+        plan = p->plan;
+        columns = p->columns;
+    } else
+        err_throw(ERR_PROTOCOL_VIOLATION, "invalid DESCRIBE message subtype %d", what);
+    if (plan->returns_rows)
+        reply_row_description(s->wire, columns, plan->column_count);
+    else
+        reply_empty(s->wire, MSG_B_NO_DATA);
+}
+
+/* Between Bind and Execute the catalog may have moved: the portal takes the new plan when it fits its parameters and formats. */
+static void
+refresh_portal(Session *s, Portal *p)
+{
+    if (p->state != PORTAL_READY || plans_is_current(s, p->plan))
+        return;
+    CachedPlan *fresh = plans_again(s, p->plan, true);
+    plans_hold(fresh);
+    if (p->columns == p->plan->columns)
+        p->columns = fresh->columns;
+    plans_release(s, p->plan);
+    p->plan = fresh;
+}
+
+void
+extended_execute(Session *s, const WireMsg *m)
+{
+    ByteReader r = reader_of(m->body, m->len);
+    const char *name = body_string(&r);
+    u32 max_rows = reader_be32(&r);
+    body_end(&r);
+    Portal *p = portal_find(s, name);
+    if (!p)
+        no_portal(name);
+    if (!p->plan->parsed) {
+        reply_empty(s->wire, MSG_B_EMPTY_QUERY);
+        return;
+    }
+    if (p->state == PORTAL_DONE && !p->plan->returns_rows)
+        err_throw(ERR_OBJECT_NOT_IN_PREREQUISITE_STATE, "portal \"%s\" cannot be run", name);
+    begin_transaction(s);
+    session_statement_begin(s, p->plan->text, p->plan->text_len);
+    portal_detach_others(s, p);
+    refresh_portal(s, p);
+    if (p->state == PORTAL_READY && p->plan->parsed->is_write)
+        session_count_write(s, p->plan->parsed);
+    bool complete = portal_run(s, p, (i32)max_rows > 0 ? max_rows : 0);
+    if (complete)
+        portal_complete(s, p);
+    else
+        reply_empty(s->wire, MSG_B_PORTAL_SUSPENDED);
+    session_statement_end(s);
+    if (complete && !portal_any_suspended(s))
+        txn_end_statement(s->txn);
+}
+
+void
+extended_close(Session *s, const WireMsg *m)
+{
+    ByteReader r = reader_of(m->body, m->len);
+    u8 what = reader_u8(&r);
+    const char *name = body_string(&r);
+    body_end(&r);
+    if (what == 'S')
+        prepared_drop(s, name);
+    else if (what == 'P') {
+        Portal *p = portal_find(s, name);
+        if (p)
+            portal_close(s, p);
+    } else
+        err_throw(ERR_PROTOCOL_VIOLATION, "invalid CLOSE message subtype %d", what);
+    reply_empty(s->wire, MSG_B_CLOSE_COMPLETE);
+}

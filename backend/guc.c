@@ -1,0 +1,424 @@
+/*
+ * guc.c
+ *    The session's parameters: values as shown text, checked when set.
+ *
+ * A value is a malloc'd string; `reset` is what RESET returns to (the default, or what the startup packet said), `saved` what the running implicit
+ * transaction found. Server settings of kind SESSION live in the Conf and are numbers.
+ *
+ * Fails: returns false with PostgreSQL's message; without memory 53200.
+ */
+#include "backend/guc.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+typedef enum GucKind { KIND_BOOL, KIND_INT, KIND_REAL, KIND_KB, KIND_MS, KIND_WORD, KIND_TEXT, KIND_OWN } GucKind;
+enum { REPORT = 1, FIXED = 2, PLAIN = 4, CUSTOM_MAX = 100 };
+
+typedef struct GucDef {
+    const char *name, *default_text, *words, *text;
+    GucKind kind;
+    u32 flags;
+    i64 min, max;
+} GucDef;
+
+static const GucDef DEFS[GUC_COUNT] = {
+#define GUC(symbol, name, kind, def, min, max, words, flags, text) [GUC_##symbol] = {name, def, words, text, KIND_##kind, flags, min, max},
+#include "backend/gucs.def"
+};
+
+typedef struct GucValue { char *now, *reset, *saved; char *reported; } GucValue;
+typedef struct Custom { char *name, *value; } Custom;
+
+struct Guc {
+    Conf *conf;
+    i64 conf_reset[CONF_COUNT], conf_saved[CONF_COUNT];
+    bool conf_is_saved, version_reported;
+    GucValue values[GUC_COUNT];
+    Custom custom[CUSTOM_MAX];
+    u32 custom_count;
+    u64 serial;
+};
+
+static bool
+out_of_memory(Error *err)
+{
+    return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+}
+
+static int
+find(const char *name)
+{
+    for (int i = 0; i < GUC_COUNT; i++)
+        if (strcasecmp(DEFS[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* ---- checking ---- */
+
+static bool
+bad_value(const char *name, const char *value, Error *err)
+{
+    return error_set(err, ERR_INVALID_PARAMETER_VALUE, "invalid value for parameter \"%s\": \"%s\"", name, value);
+}
+
+static bool
+check_bool(const GucDef *d, const char *value, char ret[GUC_TEXT_MAX], Error *err)
+{
+    static const struct { const char *word; size_t least; bool on; } WORDS[] = {
+        {"true", 1, true}, {"false", 1, false}, {"yes", 1, true}, {"no", 1, false}, {"on", 2, true}, {"off", 2, false}, {"1", 1, true}, {"0", 1, false}};
+    size_t n = strlen(value);
+    for (size_t i = 0; i < COUNT_OF(WORDS); i++)
+        if (n >= WORDS[i].least && n <= strlen(WORDS[i].word) && strncasecmp(value, WORDS[i].word, n) == 0) {
+            strcpy(ret, WORDS[i].on ? "on" : "off");
+            return true;
+        }
+    return error_set(err, ERR_INVALID_PARAMETER_VALUE, "parameter \"%s\" requires a Boolean value", d->name);
+}
+
+typedef struct Unit { const char *name; i64 factor; } Unit;
+static const Unit KB_UNITS[] = {{"TB", 1 << 30}, {"GB", 1 << 20}, {"MB", 1024}, {"kB", 1}, {NULL, 0}};
+static const Unit MS_UNITS[] = {{"d", 86400000}, {"h", 3600000}, {"min", 60000}, {"s", 1000}, {"ms", 1}, {NULL, 0}};
+
+static bool
+check_number(const GucDef *d, const char *value, char ret[GUC_TEXT_MAX], Error *err)
+{
+    const Unit *units = d->kind == KIND_KB ? KB_UNITS : d->kind == KIND_MS ? MS_UNITS : NULL, *u = units;
+    char *end;
+    double v = strtod(value, &end);
+    if (end == value)
+        return bad_value(d->name, value, err);
+    while (isspace((u8)*end))
+        end++;
+    if (*end) {
+        while (u && u->name && strcmp(u->name, end) != 0)
+            u++;
+        if (!u || !u->name)
+            return bad_value(d->name, value, err);
+        v *= (double)u->factor;
+    }
+    if (!(v >= (double)d->min && v <= (double)d->max))
+        return error_set(err, ERR_INVALID_PARAMETER_VALUE, "%.15g%s is outside the valid range for parameter \"%s\" (%lld .. %lld)", v,
+                         d->kind == KIND_KB ? " kB" : d->kind == KIND_MS ? " ms" : "", d->name, (long long)d->min, (long long)d->max);
+    if (d->kind == KIND_REAL) {
+        snprintf(ret, GUC_TEXT_MAX, "%.15g", v);
+        return true;
+    }
+    i64 n = (i64)(v < 0 ? v - 0.5 : v + 0.5);
+    for (u = units; u && u->name && n % u->factor != 0; u++)
+        ;
+    if (u && u->name && n > 0)
+        snprintf(ret, GUC_TEXT_MAX, "%lld%s", (long long)(n / u->factor), u->name);
+    else
+        snprintf(ret, GUC_TEXT_MAX, "%lld", (long long)n);
+    return true;
+}
+
+static bool
+check_word(const GucDef *d, const char *value, char ret[GUC_TEXT_MAX], Error *err)
+{
+    size_t n = strlen(value);
+    for (const char *w = d->words; *w;) {
+        size_t len = strcspn(w, ",");
+        if (len == n && strncasecmp(w, value, n) == 0) {
+            memcpy(ret, w, n);
+            ret[n] = 0;
+            return true;
+        }
+        w += len + (w[len] == ',');
+    }
+    bad_value(d->name, value, err);
+    char list[200];
+    size_t to = 0;
+    for (const char *w = d->words; *w && to + 3 < sizeof list; w++) {
+        list[to++] = *w;
+        if (*w == ',')
+            list[to++] = ' ';
+    }
+    list[to] = 0;
+    error_hint(err, "Available values: %s.", list);
+    return false;
+}
+
+static bool
+check(GucId id, const char *value, char ret[GUC_TEXT_MAX], Error *err)
+{
+    const GucDef *d = &DEFS[id];
+    if (strlen(value) >= GUC_TEXT_MAX)
+        return error_set(err, ERR_INVALID_PARAMETER_VALUE, "value for parameter \"%s\" is too long", d->name);
+    switch (d->kind) {
+    case KIND_BOOL: return check_bool(d, value, ret, err);
+    case KIND_INT:
+    case KIND_REAL:
+    case KIND_KB:
+    case KIND_MS: return check_number(d, value, ret, err);
+    case KIND_WORD: return check_word(d, value, ret, err);
+    case KIND_TEXT: strcpy(ret, value); return true;
+    case KIND_OWN: return guc_check_own(id, value, ret, err);
+    }
+    return false;
+}
+
+/* ---- setting ---- */
+
+static bool
+replace(char **to, const char *value)
+{
+    char *copy = strdup(value);
+    if (!copy)
+        return false;
+    free(*to);
+    *to = copy;
+    return true;
+}
+
+Guc *
+guc_new(Conf *conf)
+{
+    Guc *g = calloc(1, sizeof *g);
+    char shown[GUC_TEXT_MAX];
+    Error err;
+    if (!g)
+        return NULL;
+    g->conf = conf;
+    memcpy(g->conf_reset, conf->number, sizeof g->conf_reset);
+    for (int i = 0; i < GUC_COUNT; i++) {
+        if (DEFS[i].flags & FIXED)
+            snprintf(shown, sizeof shown, "%s", DEFS[i].default_text);
+        else
+            ensure(check((GucId)i, DEFS[i].default_text, shown, &err));
+        if (!replace(&g->values[i].now, shown) || !replace(&g->values[i].reset, shown))
+            return NULL;
+    }
+    return g;
+}
+
+void
+guc_fix(Guc *g, GucId id, const char *value)
+{
+    ensure(replace(&g->values[id].now, value) && replace(&g->values[id].reset, value));
+    g->serial++;
+}
+
+static bool
+store(Guc *g, int id, const char *shown, bool startup, Error *err)
+{
+    GucValue *v = &g->values[id];
+    if (startup)
+        return (replace(&v->now, shown) && replace(&v->reset, shown)) || out_of_memory(err);
+    char *saved = v->saved ? NULL : strdup(v->now);
+    if ((!v->saved && !saved) || !replace(&v->now, shown)) {
+        free(saved);
+        return out_of_memory(err);
+    }
+    if (saved)
+        v->saved = saved;
+    return true;
+}
+
+static bool
+set_conf(Guc *g, int id, const char *value, bool startup, Error *err)
+{
+    const SettingDef *d = &SETTING_DEFS[id];
+    if (d->when != SETTING_SESSION)
+        return error_set(err, ERR_CANT_CHANGE_RUNTIME_PARAM,
+                         d->when == SETTING_START ? "parameter \"%s\" cannot be changed without restarting the server"
+                                                  : "parameter \"%s\" cannot be changed now", d->name);
+    if (!g->conf_is_saved && !startup) {
+        memcpy(g->conf_saved, g->conf->number, sizeof g->conf_saved);
+        g->conf_is_saved = true;
+    }
+    if (!value)
+        g->conf->number[id] = g->conf_reset[id];
+    else if (!conf_set(g->conf, id, value, err)) {
+        i64 v;
+        Error ignored;
+        if (!conf_parse_number(d->kind, value, &v, &ignored))
+            bad_value(d->name, value, err);
+        else if (d->kind == SETTING_MS)
+            error_set(err, ERR_INVALID_PARAMETER_VALUE, "%lld ms is outside the valid range for parameter \"%s\" (%lld .. %lld)", (long long)v,
+                      d->name, (long long)d->min, (long long)d->max);
+        return false;
+    }
+    if (startup)
+        g->conf_reset[id] = g->conf->number[id];
+    return true;
+}
+
+/* A name with a dot belongs to the client, as long as it looks like two identifiers. */
+static bool
+set_custom(Guc *g, const char *name, const char *value, Error *err)
+{
+    for (u32 i = 0; i < g->custom_count; i++)
+        if (strcasecmp(g->custom[i].name, name) == 0)
+            return replace(&g->custom[i].value, value ? value : "") || out_of_memory(err);
+    if (g->custom_count == CUSTOM_MAX)
+        return error_set(err, ERR_INSUFFICIENT_RESOURCES, "too many custom parameters");
+    Custom *c = &g->custom[g->custom_count];
+    if (!(c->name = strdup(name)) || !(c->value = strdup(value ? value : "")))
+        return out_of_memory(err);
+    g->custom_count++;
+    return true;
+}
+
+static bool
+unknown(const char *name, Error *err)
+{
+    return error_set(err, ERR_UNDEFINED_OBJECT, "unrecognized configuration parameter \"%s\"", name);
+}
+
+bool
+guc_set(Guc *g, const char *name, const char *value, bool startup, Error *err)
+{
+    char shown[GUC_TEXT_MAX];
+    int id = find(name), conf_id = conf_find(name);
+    g->serial++;
+    if (id < 0 && conf_id >= 0)
+        return set_conf(g, conf_id, value, startup, err);
+    if (id < 0 && strchr(name, '.') && name[0] != '.')
+        return set_custom(g, name, value, err);
+    if (id < 0)
+        return unknown(name, err);
+    if (DEFS[id].flags & FIXED)
+        return error_set(err, ERR_CANT_CHANGE_RUNTIME_PARAM, "parameter \"%s\" cannot be changed", DEFS[id].name);
+    if (!value)
+        snprintf(shown, sizeof shown, "%s", g->values[id].reset);
+    else if (id == GUC_session_authorization && strcasecmp(value, g->values[id].reset) == 0)
+        snprintf(shown, sizeof shown, "%s", g->values[id].reset);
+    else if (!check((GucId)id, value, shown, err))
+        return false;
+    return store(g, id, shown, startup, err);
+}
+
+bool
+guc_reset_all(Guc *g, Error *err)
+{
+    for (int i = 0; i < GUC_COUNT; i++)
+        if (!(DEFS[i].flags & FIXED) && strcmp(g->values[i].now, g->values[i].reset) != 0 && !store(g, i, g->values[i].reset, false, err))
+            return false;
+    for (int i = 0; i < CONF_COUNT; i++)
+        if (SETTING_DEFS[i].when == SETTING_SESSION && !set_conf(g, i, NULL, false, err))
+            return false;
+    g->serial++;
+    return true;
+}
+
+void
+guc_commit(Guc *g)
+{
+    for (int i = 0; i < GUC_COUNT; i++) {
+        free(g->values[i].saved);
+        g->values[i].saved = NULL;
+    }
+    g->conf_is_saved = false;
+}
+
+void
+guc_rollback(Guc *g)
+{
+    bool changed = g->conf_is_saved;
+    for (int i = 0; i < GUC_COUNT; i++) {
+        GucValue *v = &g->values[i];
+        if (v->saved) {
+            free(v->now);
+            v->now = v->saved;
+            v->saved = NULL;
+            changed = true;
+        }
+    }
+    if (g->conf_is_saved)
+        memcpy(g->conf->number, g->conf_saved, sizeof g->conf_saved);
+    g->conf_is_saved = false;
+    g->serial += changed;
+}
+
+/* ---- showing ---- */
+
+bool
+guc_show(const Guc *g, const char *name, const char **ret_name, char *to, size_t size, Error *err)
+{
+    int id = find(name), conf_id = conf_find(name);
+    if (id >= 0) {
+        *ret_name = DEFS[id].name;
+        snprintf(to, size, "%s", g->values[id].now);
+        return true;
+    }
+    if (conf_id >= 0) {
+        *ret_name = SETTING_DEFS[conf_id].name;
+        conf_show(g->conf, conf_id, to, size);
+        return true;
+    }
+    for (u32 i = 0; i < g->custom_count; i++)
+        if (strcasecmp(g->custom[i].name, name) == 0) {
+            *ret_name = g->custom[i].name;
+            snprintf(to, size, "%s", g->custom[i].value);
+            return true;
+        }
+    return unknown(name, err);
+}
+
+const char *
+guc_text(const Guc *g, GucId id)
+{
+    return g->values[id].now;
+}
+
+typedef struct Shown { const char *name, *text; int guc, conf; } Shown;
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcasecmp(((const Shown *)a)->name, ((const Shown *)b)->name);
+}
+
+void
+guc_each(const Guc *g, void (*visit)(void *ctx, const char *name, const char *value, const char *text), void *ctx)
+{
+    Shown all[GUC_COUNT + CONF_COUNT];
+    char value[GUC_TEXT_MAX];
+    u32 n = 0;
+    for (int i = 0; i < GUC_COUNT; i++)
+        all[n++] = (Shown){DEFS[i].name, DEFS[i].text, i, -1};
+    for (int i = 0; i < CONF_COUNT; i++)
+        all[n++] = (Shown){SETTING_DEFS[i].name, SETTING_DEFS[i].text, -1, i};
+    qsort(all, n, sizeof *all, by_name);
+    for (u32 i = 0; i < n; i++) {
+        if (all[i].guc >= 0)
+            snprintf(value, sizeof value, "%s", g->values[all[i].guc].now);
+        else
+            conf_show(g->conf, all[i].conf, value, sizeof value);
+        visit(ctx, all[i].name, value, all[i].text);
+    }
+}
+
+u64
+guc_serial(const Guc *g)
+{
+    return g->serial;
+}
+
+TypeFormat
+guc_format(const Guc *g)
+{
+    return (TypeFormat){.tz_offset_s = guc_zone_offset_s(g->values[GUC_timezone].now),
+                        .extra_float_digits = atoi(g->values[GUC_extra_float_digits].now)};
+}
+
+void
+guc_report(Guc *g, void (*report)(void *ctx, const char *name, const char *value), void *ctx)
+{
+    for (int i = 0; i < GUC_COUNT; i++) {
+        GucValue *v = &g->values[i];
+        if (!(DEFS[i].flags & REPORT) || (v->reported && strcmp(v->reported, v->now) == 0))
+            continue;
+        report(ctx, DEFS[i].name, v->now);
+        if (!replace(&v->reported, v->now))
+            continue; /* told again next time */
+    }
+    if (!g->version_reported)
+        report(ctx, "server_version", conf_text(g->conf, server_version));
+    g->version_reported = true;
+}

@@ -1,0 +1,256 @@
+/*
+ * session.c
+ *    The session loop and its one catch.
+ *
+ * Each turn: tell the client that we are ready when that is due; wait; take one message; do it. An error unwinds to session_run, is sent, and what the
+ * message held is dropped: portals, the message's memory, the snapshot, what SET changed. After an error in an extended message all is skipped up to
+ * Sync. A fatal one ends the process.
+ *
+ * Writes: the box's state, statement and counters.
+ * Fails: an error while recovering from one, or a lost connection, ends the process; nothing shared is left half done (I1).
+ */
+#include "backend/session.h"
+
+#include "backend/interrupt.h"
+#include "backend/signin.h"
+#include "backend/throw.h"
+#include "common/base/env.h"
+#include "common/base/say.h"
+#include "common/shm/publish.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static NORETURN void
+leave(Session *s, int status)
+{
+    if (conf_int(&s->boot->conf, log_connections))
+        say_info("connection of %s from %s ended", s->role_name, s->boot->client_text);
+    _exit(status);
+}
+
+/* ---- parameters ---- */
+
+void
+session_apply_gucs(Session *s)
+{
+    if (s->guc_seen == guc_serial(s->guc))
+        return;
+    s->guc_seen = guc_serial(s->guc);
+    TypeFormat f = guc_format(s->guc);
+    if (f.tz_offset_s != s->format.tz_offset_s || f.extra_float_digits != s->format.extra_float_digits)
+        s->format_serial++;
+    s->format = f;
+    s->lock_timeout_ms = (i32)conf_int(&s->boot->conf, lock_timeout);
+    s->statement_timeout_ms = conf_int(&s->boot->conf, statement_timeout);
+}
+
+static void
+report_parameter(void *ctx, const char *name, const char *value)
+{
+    reply_parameter(ctx, name, value);
+}
+
+void
+session_report_parameters(Session *s)
+{
+    guc_report(s->guc, report_parameter, s->wire);
+}
+
+void
+session_notice(Session *s, ReplySeverity severity, ErrCode code, const char *text)
+{
+    const char *least = guc_text(s->guc, GUC_client_min_messages);
+    Error err;
+    if (strcmp(least, "error") == 0 || (severity == REPLY_NOTICE && strcmp(least, "warning") == 0))
+        return;
+    error_set(&err, code, "%s", text);
+    reply_error(s->wire, severity, &err);
+}
+
+/* ---- statements and the implicit transaction ---- */
+
+const Root *
+session_root(Session *s)
+{
+    return txn_snapshot(s->txn)->root;
+}
+
+void
+session_statement_begin(Session *s, const char *text, u32 len)
+{
+    BoxShm *b = s->box;
+    u32 n = MIN(len, (u32)BOX_STATEMENT_BYTES - 1);
+    interrupt_statement_begin(s->statement_timeout_ms);
+    memcpy(b->statement, text, n);
+    b->statement[n] = 0;
+    b->statements++;
+    b->statement_start_us = s->statement_start_us = s->now_us;
+    s->source = text;
+    publish_u32(&b->state, BOX_ACTIVE);
+    interrupt_check();
+}
+
+void
+session_statement_end(Session *s)
+{
+    i64 limit_ms = conf_int(&s->boot->conf, log_min_duration_statement);
+    interrupt_statement_end();
+    if (UNLIKELY(limit_ms >= 0) && s->source) {
+        i64 took_us = env->wall_us() - s->statement_start_us;
+        if (took_us >= limit_ms * 1000)
+            say_info("statement of %s took %lld.%03lld ms: %s", s->role_name, (long long)(took_us / 1000), (long long)(took_us % 1000), s->box->statement);
+    }
+    s->source = NULL;
+}
+
+void
+session_count_write(Session *s, const ParsedStmt *stmt)
+{
+    if (strcmp(guc_text(s->guc, GUC_default_transaction_read_only), "on") == 0 || strcmp(guc_text(s->guc, GUC_transaction_read_only), "on") == 0)
+        err_throw(ERR_READ_ONLY_TRANSACTION, "cannot execute %s in a read-only transaction", stmt->tag);
+    if (s->writes++)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "several writing statements in one transaction are not supported yet");
+}
+
+static void
+forget_transaction(Session *s)
+{
+    portal_close_all(s);
+    arena_reset(s->message);
+    txn_end_statement(s->txn);
+    s->writes = 0;
+    s->now_us = 0;
+}
+
+void
+session_end_transaction(Session *s)
+{
+    portal_close_all(s);
+    txn_end_statement(s->txn);
+    guc_commit(s->guc);
+    s->box->commits += s->now_us != 0;
+    s->writes = 0;
+    s->now_us = 0;
+}
+
+/* ---- the loop ---- */
+
+static void
+go_idle(Session *s)
+{
+    if (!portal_any_suspended(s))
+        txn_end_statement(s->txn);
+    if (s->box->state != BOX_IDLE)
+        publish_u32(&s->box->state, BOX_IDLE);
+    proc_flag_take(PROC_RELOAD); /* new sessions see reloaded settings */
+}
+
+static void
+say_ready(Session *s)
+{
+    session_apply_gucs(s);
+    session_report_parameters(s);
+    reply_ready(s->wire, 'I');
+    s->ready_due = false;
+    wire_flush(s->wire);
+}
+
+static void
+do_message(Session *s, const WireMsg *m)
+{
+    s->in_extended = true;
+    switch (m->type) {
+    case MSG_F_QUERY:
+        s->in_extended = false;
+        simple_query(s, m);
+        break;
+    case MSG_F_PARSE: extended_parse(s, m); break;
+    case MSG_F_BIND: extended_bind(s, m); break;
+    case MSG_F_DESCRIBE: extended_describe(s, m); break;
+    case MSG_F_EXECUTE: extended_execute(s, m); break;
+    case MSG_F_CLOSE: extended_close(s, m); break;
+    case MSG_F_FLUSH: wire_flush(s->wire); break;
+    case MSG_F_SYNC:
+        s->in_extended = s->skip_to_sync = false;
+        session_end_transaction(s);
+        s->ready_due = true;
+        break;
+    case MSG_F_FUNCTION_CALL:
+        s->in_extended = false;
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "function calls by message are not supported");
+    case MSG_F_TERMINATE: leave(s, 0);
+    default: break; /* what is left of a COPY that failed */
+    }
+}
+
+static void
+turn(Session *s)
+{
+    WireMsg m;
+    if (s->ready_due)
+        say_ready(s);
+    if (!wire_has_input(s->wire))
+        go_idle(s);
+    if (!wire_read(s->wire, PHASE_COMMAND, &m))
+        leave(s, 0);
+    if (s->skip_to_sync && m.type != MSG_F_SYNC && m.type != MSG_F_TERMINATE)
+        return;
+    arena_reset(s->message);
+    do_message(s, &m);
+}
+
+/* Send the error, drop what the message held, decide how to go on. */
+static void
+recover(Session *s, const Catch *c)
+{
+    Error err = c->error;
+    bool fatal = c->fatal || !s->signed_in;
+    if (s->recovering)
+        leave(s, 1);
+    s->recovering = true;
+    interrupt_statement_end();
+    if (err.code == ERR_INTERNAL_ERROR || err.code == ERR_DATA_CORRUPTED)
+        say_error("%s (statement: %.200s)", err.message, s->box->statement);
+    if (!wire_is_dead(s->wire))
+        reply_error(s->wire, fatal ? REPLY_FATAL : REPLY_ERROR, &err);
+    if (fatal || wire_is_dead(s->wire)) {
+        if (!wire_is_dead(s->wire))
+            wire_flush(s->wire);
+        leave(s, err.code == ERR_ADMIN_SHUTDOWN || err.code == ERR_CONNECTION_FAILURE ? 0 : 1);
+    }
+    forget_transaction(s);
+    guc_rollback(s->guc);
+    session_apply_gucs(s);
+    s->box->rollbacks++;
+    s->source = NULL;
+    if (s->in_extended) {
+        s->skip_to_sync = true;
+        wire_flush(s->wire);
+    } else
+        s->ready_due = true;
+    s->recovering = false;
+}
+
+static void
+sign_in(Session *s)
+{
+    s->plans = plans_new(s->arena);
+    s->txn = txn_new(s->arena, &s->boot->shm, s->boot->slot, s->boot->generation, &s->lock_timeout_ms);
+    signin(s);
+    s->signed_in = true;
+}
+
+void
+session_run(Session *s)
+{
+    Catch c = {0};
+    current_catch = &c;
+    s->ready_due = true;
+    if (setjmp(c.jump))
+        recover(s, &c);
+    else
+        sign_in(s);
+    for (;;)
+        turn(s);
+}

@@ -1,0 +1,187 @@
+/*
+ * session.h
+ *    A connection's session: what the files of backend/ share.
+ *
+ * Lifetimes: `arena` the session; `message` one simple Query, or one statement of it, or one extended message; a Plan its CachedPlan's arena; a
+ * portal's rows and parameters the portal's arena.
+ *
+ * One implicit transaction lasts from the first statement to Sync, or a simple Query. It may hold one write; writes are autocommit.
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include "backend/exec/exec.h"
+#include "backend/guc.h"
+#include "backend/net/net.h"
+#include "backend/plan/plan.h"
+#include "backend/sql/sql.h"
+#include "backend/txn/txn.h"
+#include "common/proc/proc.h"
+
+enum { REPLANS_MAX = 10, NAME_BYTES = 64 };
+
+typedef struct PlanCache PlanCache;
+typedef struct Prepared Prepared;
+typedef struct Portal Portal;
+
+/* A statement parsed, bound and planned: by itself in an arena (cached, or held by prepared statements and portals), or in the message's. */
+typedef struct CachedPlan {
+    struct CachedPlan *chain, *newer, *older; /* hash chain, order of use */
+    Arena *arena;                             /* NULL: lives in the message's arena */
+    u32 refs;
+    bool in_cache;
+    u64 hash, catalog_version, format_serial;
+    const char *text;
+    u32 text_len, declared_count;
+    TypeId *declared;
+    const ParsedStmt *parsed; /* NULL: an empty statement */
+    BStmt *stmt;
+    Plan *plan; /* of `explained` for EXPLAIN; NULL for what the session does by itself */
+    u32 column_count;
+    ReplyColumn *columns; /* text formats */
+    bool returns_rows;
+} CachedPlan;
+
+typedef enum PortalState { PORTAL_READY, PORTAL_ROWS, PORTAL_DONE } PortalState;
+
+struct Portal {
+    Portal *next;
+    char name[NAME_BYTES];
+    bool is_open;
+    PortalState state;
+    CachedPlan *plan; /* a reference */
+    Arena *arena;
+    Value *params;
+    u32 param_count;
+    ReplyColumn *columns;
+    TypeFormat format;
+    /* rows on their way: from exec, from a batch made at once (SHOW, EXPLAIN), or already encoded (detached) */
+    ExecContext ctx;
+    Exec *exec;
+    Batch batch;
+    u32 batch_at;
+    bool exhausted;
+    ByteBuf encoded;
+    size_t encoded_at;
+    u64 rows;        /* sent by the last run, or touched */
+    const char *tag; /* of the finished statement; with_rows: the count follows */
+    bool with_rows;
+};
+
+typedef struct Session {
+    Boot *boot;
+    Wire *wire;
+    BoxShm *box;
+    Arena *arena, *message;
+    Txn *txn;
+    u32 role_id;
+    bool superuser;
+    char role_name[NAME_BYTES], database[NAME_BYTES];
+    Guc *guc;
+    u64 guc_seen, format_serial; /* serial of the parameters looked at; grows when `format` changes */
+    TypeFormat format;
+    i32 lock_timeout_ms;
+    i64 statement_timeout_ms;
+    u64 memory_limit_bytes;
+    PlanCache *plans;
+    Prepared *prepared[64];
+    Prepared *unnamed_statement;
+    Portal unnamed, *portals, *spare_portals; /* named and open; closed, for reuse */
+    i64 now_us;          /* of the implicit transaction, 0 not begun */
+    u32 writes;          /* write statements of the implicit transaction */
+    bool signed_in, skip_to_sync, in_extended, recovering, ready_due;
+    const char *source;  /* text of the running statement, for log lines */
+    i64 statement_start_us;
+} Session;
+
+/* ---- session.c ---- */
+/* Until the client leaves; ends the process. */
+NORETURN void session_run(Session *s);
+/* ParameterStatus for what has changed. */
+void session_report_parameters(Session *s);
+/* Look at what SET changed. */
+void session_apply_gucs(Session *s);
+/* The statement begins and ends: timer, box, log line. */
+void session_statement_begin(Session *s, const char *text, u32 len);
+void session_statement_end(Session *s);
+/* The implicit transaction ends well. */
+void session_end_transaction(Session *s);
+const Root *session_root(Session *s);
+/* One more write is about to run: 0A000 when it is the second of the implicit transaction, 25006 when it is to be read-only. */
+void session_count_write(Session *s, const ParsedStmt *stmt);
+void session_notice(Session *s, ReplySeverity severity, ErrCode code, const char *text);
+
+/* ---- simple.c ---- */
+void simple_query(Session *s, const WireMsg *m);
+
+/* ---- extended.c ---- */
+void extended_parse(Session *s, const WireMsg *m);
+void extended_bind(Session *s, const WireMsg *m);
+void extended_describe(Session *s, const WireMsg *m);
+void extended_execute(Session *s, const WireMsg *m);
+void extended_close(Session *s, const WireMsg *m);
+
+/* ---- prepared.c ---- */
+typedef void (*PreparedVisit)(Session *s, Prepared *p);
+struct Prepared {
+    Prepared *next;
+    CachedPlan *plan; /* a reference */
+    char name[];
+};
+/* name "" is the unnamed one. NULL when there is none. */
+Prepared *prepared_find(Session *s, const char *name);
+void prepared_put(Session *s, const char *name, CachedPlan *plan);
+/* Does nothing when there is none. */
+void prepared_drop(Session *s, const char *name);
+void prepared_drop_all(Session *s);
+
+/* ---- plans.c ---- */
+PlanCache *plans_new(Arena *a);
+/* The plan of this text, current; from the cache or NULL. */
+CachedPlan *plans_find(Session *s, const char *text, u32 len, const TypeId *declared, u32 declared_count);
+/* Parse, bind and plan one statement in an arena of its own, and cache it. */
+CachedPlan *plans_make(Session *s, const char *text, u32 len, const TypeId *declared, u32 declared_count);
+/* Bind and plan a parsed statement in the message's arena. */
+CachedPlan *plans_make_once(Session *s, const char *text, u32 len, const ParsedStmt *parsed);
+/* This text was asked for before, so caching its plan pays. */
+bool plans_seen_before(Session *s, const char *text, u32 len);
+/* Bound to today's catalog and parameters. */
+bool plans_is_current(Session *s, const CachedPlan *p);
+/* The same statement bound afresh. Keeps declared parameters; throws 0A000 when `fixed_result` and the columns have changed. */
+CachedPlan *plans_again(Session *s, const CachedPlan *old, bool fixed_result);
+void plans_hold(CachedPlan *p);
+void plans_release(Session *s, CachedPlan *p);
+void plans_drop_all(Session *s);
+
+/* ---- portal.c ---- */
+Portal *portal_find(Session *s, const char *name);
+/* A fresh portal holding a reference to the plan. 42P03 when a named one exists. */
+Portal *portal_open(Session *s, const char *name, CachedPlan *plan);
+void portal_close(Session *s, Portal *p);
+void portal_close_all(Session *s);
+/* Start it (first time) and send up to max_rows (0: all). true: complete. */
+bool portal_run(Session *s, Portal *p, u64 max_rows);
+/* Rows of every suspended portal but this one are drawn into memory, so that the transaction may move on. */
+void portal_detach_others(Session *s, const Portal *but);
+bool portal_any_suspended(const Session *s);
+/* Rows made at once: columns of text. */
+void portal_set_rows(Portal *p, u32 column_count, const Str *values, u64 row_count);
+
+/* CommandComplete of a portal that is complete. */
+void portal_complete(Session *s, Portal *p);
+
+/* ---- run.c ---- */
+/* A statement that is not a SELECT: runs it and sets the portal's tag; SHOW and EXPLAIN fill its rows. */
+void run_statement(Session *s, Portal *p);
+
+/* ---- copyin.c ---- */
+u64 copyin_run(Session *s, Portal *p);
+
+/* ---- utility.c ---- */
+void utility_describe(Session *s, CachedPlan *p, Arena *a);
+void utility_show(Session *s, Portal *p);
+void utility_explain(Session *s, Portal *p);
+/* SET, RESET, transaction statements, DEALLOCATE, DISCARD, CHECKPOINT: to the tag that completes it. */
+const char *utility_run(Session *s, const BStmt *b);
+
+#endif

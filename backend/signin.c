@@ -1,0 +1,222 @@
+/*
+ * signin.c
+ *    From an accepted socket to a session: startup packet, SCRAM or trust, role, database, settings, report, hardening.
+ *
+ * Every role that could be named runs the same exchange: one that is unknown or has no password gets a verifier made of its name and a secret, so
+ * neither messages nor their timing tell which roles exist. The secret is derived from the root role's verifier: clients cannot know it, and it stays
+ * the same over restarts until that password changes.
+ *
+ * Writes: the pipe to the postmaster, once.
+ * Fails: every error here is fatal.
+ */
+#include "backend/signin.h"
+
+#include "backend/harden.h"
+#include "backend/throw.h"
+#include "common/base/env.h"
+#include "common/base/say.h"
+#include "common/shm/publish.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { ROLE_WAIT_MS = 5000, ROLE_LOOK_US = 200, FAILURE_MS = 50 };
+
+/* ---- cancel requests ---- */
+
+/* The pid is looked up among our own slots and the key compared in constant time; nothing is answered. */
+static void
+cancel_other(void *ctx, u32 pid, const u8 *key, u32 key_len)
+{
+    const Session *s = ctx;
+    const ControlShm *control = s->boot->shm.control;
+    if (key_len != 4)
+        return;
+    for (u32 i = 0; i < s->boot->shm.slot_count; i++) {
+        const SlotShm *slot = &control->slots[i];
+        u8 want[4];
+        if (observe_u32(&slot->pub_state) != SLOT_TAKEN || slot->pid <= 0 || (u32)slot->pid != pid || slot->pid == getpid())
+            continue;
+        put_be32(want, (u32)slot->cancel_key);
+        if (sodium_memcmp(want, key, sizeof want) == 0)
+            kill(slot->pid, SIGINT);
+    }
+}
+
+/* ---- verifiers ---- */
+
+/* Copy a row that may be changing under our eyes. */
+static SecretShm
+read_secret(const SecretShm *from)
+{
+    SecretShm row;
+    for (;;) {
+        u32 before = observe_u32(&from->pub_sequence);
+        row = *from;
+        full_fence();
+        if (before % 2 == 0 && observe_u32(&from->pub_sequence) == before)
+            break;
+    }
+    row.role[sizeof row.role - 1] = row.verifier[sizeof row.verifier - 1] = 0;
+    return row;
+}
+
+/* The role's verifier, or one that nobody can satisfy. All rows are read whether or not the role is among them. */
+static bool
+find_verifier(const Shm *shm, const char *role, ScramVerifier *ret)
+{
+    char text[SCRAM_VERIFIER_MAX] = "", root[SCRAM_VERIFIER_MAX] = "";
+    u8 secret[32];
+    for (u32 i = 0; i < SECRET_ROWS; i++) {
+        SecretShm row = read_secret(&shm->secrets[i]);
+        if (row.role_id == ROLE_ROOT)
+            memcpy(root, row.verifier, sizeof root);
+        if (row.role_id && strcmp(row.role, role) == 0)
+            memcpy(text, row.verifier, sizeof text);
+        sodium_memzero(&row, sizeof row);
+    }
+    crypto_generichash(secret, sizeof secret, (const u8 *)root, strlen(root), NULL, 0);
+    scram_mock(secret, role, ret);
+    bool known = scram_parse(text, ret);
+    sodium_memzero(text, sizeof text);
+    sodium_memzero(root, sizeof root);
+    sodium_memzero(secret, sizeof secret);
+    return known;
+}
+
+static NORETURN void
+refuse(Session *s, const Startup *start, const char *why)
+{
+    say_info("sign-in of \"%s\" from %s failed: %s", start->user, s->boot->client_text, why);
+    /* Slows guessing on one connection; others do not notice. */
+    u32 jitter_ms;
+    env->random_bytes(&jitter_ms, sizeof jitter_ms);
+    usleep((FAILURE_MS + jitter_ms % FAILURE_MS) * 1000);
+    err_throw_fatal(ERR_INVALID_PASSWORD, "password authentication failed for user \"%s\"", start->user);
+}
+
+static void
+check_password(Session *s, const Startup *start)
+{
+    ScramVerifier v;
+    bool known = find_verifier(&s->boot->shm, start->user, &v);
+    bool right = sasl_exchange(s->wire, &v);
+    sodium_memzero(&v, sizeof v);
+    if (!right || !known)
+        refuse(s, start, known ? "wrong password" : "no such role or no password");
+}
+
+static void
+find_role(Session *s, const Startup *start)
+{
+    const RoleDef *role = catalog_find_role(session_root(s), str_of(start->user));
+    if (!role && s->boot->has_password)
+        refuse(s, start, "the role has been dropped");
+    if (!role)
+        err_throw_fatal(ERR_INVALID_AUTHORIZATION, "role \"%s\" does not exist", start->user);
+    if (!role->can_login)
+        err_throw_fatal(ERR_INVALID_AUTHORIZATION, "role \"%s\" is not permitted to log in", start->user);
+    s->role_id = role->role_id;
+    s->superuser = role->superuser;
+    snprintf(s->role_name, sizeof s->role_name, "%s", start->user);
+}
+
+static void
+find_database(Session *s, const Startup *start)
+{
+    const char *own = conf_text(&s->boot->conf, database_name);
+    if (start->database && strcmp(start->database, own) != 0 && strcmp(start->database, start->user) != 0)
+        err_throw_fatal(ERR_INVALID_CATALOG_NAME, "database \"%s\" does not exist", start->database);
+    snprintf(s->database, sizeof s->database, "%.63s", own);
+}
+
+/* ---- settings of the startup packet ---- */
+
+static void
+set_parameters(Session *s, const Startup *start)
+{
+    Error err;
+    for (u32 i = 0; i < start->param_count; i++)
+        if (!guc_set(s->guc, start->params[i].name, start->params[i].value, true, &err))
+            err_rethrow_fatal(&err);
+    guc_fix(s->guc, GUC_is_superuser, s->superuser ? "on" : "off");
+    guc_fix(s->guc, GUC_session_authorization, s->role_name);
+    char number[16];
+    int major = 0, minor = 0;
+    sscanf(conf_text(&s->boot->conf, server_version), "%d.%d", &major, &minor);
+    snprintf(number, sizeof number, "%d", major * 10000 + minor);
+    guc_fix(s->guc, GUC_server_version_num, number);
+    session_apply_gucs(s);
+}
+
+/* ---- the postmaster ---- */
+
+static void
+check_server_state(const Session *s)
+{
+    u32 state = observe_u32(&s->boot->shm.control->pub_server_state);
+    if (state == SERVER_STARTING)
+        err_throw_fatal(ERR_CANNOT_CONNECT_NOW, "the database system is starting up");
+    if (state != SERVER_OPEN)
+        err_throw_fatal(ERR_CANNOT_CONNECT_NOW, "the database system is shutting down");
+}
+
+/* Tell who signed in, once, and wait until control says so: the walwriter judges rights by it. */
+static void
+report(Session *s)
+{
+    Boot *b = s->boot;
+    SigninReport r = {.slot = b->slot, .generation = b->generation, .role_id = s->role_id};
+    u32 *role = &b->shm.control->slots[b->slot].pub_role_id;
+    ssize_t n = write(b->signin_fd, &r, sizeof r);
+    close(b->signin_fd);
+    b->signin_fd = -1;
+    u64 end = env->monotonic_ns() + ROLE_WAIT_MS * 1000000ull;
+    while (n == sizeof r && observe_u32(role) != s->role_id) {
+        u64 now = env->monotonic_ns();
+        if (now > end)
+            break;
+        latch_wait(role, 0, now + ROLE_LOOK_US * 1000ull);
+    }
+    if (observe_u32(role) != s->role_id)
+        err_throw_fatal(ERR_INTERNAL_ERROR, "the server did not take note of the sign-in");
+}
+
+static void
+harden_process(void)
+{
+    int err = harden();
+    if (err)
+        say_warn("the session runs without a system call filter: %s", strerror(-err));
+}
+
+void
+signin(Session *s)
+{
+    Boot *b = s->boot;
+    Startup start;
+    wire_limits(s->wire, WIRE_STARTUP_MAX, env->monotonic_ns() + (u64)conf_int(&b->conf, authentication_timeout) * 1000000);
+    if (!startup_read(s->wire, s->message, &start, cancel_other, s))
+        _exit(0);
+    check_server_state(s);
+    if (b->has_password)
+        check_password(s, &start);
+    shm_forget_secrets(&b->shm);
+    find_role(s, &start);
+    find_database(s, &start);
+    txn_end_statement(s->txn);
+    set_parameters(s, &start);
+    report(s);
+    harden_process();
+    wire_limits(s->wire, 0, 0);
+    proc_title("%s %s %s", s->role_name, s->database, b->client_text);
+    if (conf_int(&b->conf, log_connections))
+        say_info("connection of %s from %s", s->role_name, b->client_text);
+    reply_auth(s->wire, 0, NULL, 0);
+    session_report_parameters(s);
+    reply_key_data(s->wire, (u32)getpid(), (u32)b->shm.control->slots[b->slot].cancel_key);
+}

@@ -1,0 +1,221 @@
+/*
+ * utility.c
+ *    What the session answers by itself: SET, SHOW, RESET, EXPLAIN, transaction statements, DEALLOCATE, DISCARD, CHECKPOINT.
+ */
+#include "backend/session.h"
+
+#include "backend/interrupt.h"
+#include "backend/throw.h"
+
+#include <strings.h>
+
+static ReplyColumn
+text_column(const char *name)
+{
+    return (ReplyColumn){.name = str_of(name), .type = TYPE_TEXT, .typmod = -1};
+}
+
+void
+utility_describe(Session *s, CachedPlan *p, Arena *a)
+{
+    const BStmt *b = p->stmt;
+    const char *name;
+    char value[GUC_TEXT_MAX];
+    Error err;
+    if (b->kind != BST_SHOW && b->kind != BST_EXPLAIN)
+        return;
+    p->returns_rows = true;
+    p->columns = ARENA_ARRAY(a, ReplyColumn, 3);
+    p->column_count = 1;
+    if (b->kind == BST_EXPLAIN)
+        p->columns[0] = text_column("QUERY PLAN");
+    else if (strcasecmp(b->name, "all") == 0) {
+        p->columns[0] = text_column("name");
+        p->columns[1] = text_column("setting");
+        p->columns[2] = text_column("description");
+        p->column_count = 3;
+    } else {
+        CHECKED(guc_show(s->guc, b->name, &name, value, sizeof value, &err), &err);
+        p->columns[0] = text_column(arena_strndup(a, name, strlen(name)));
+    }
+}
+
+typedef struct ShowAll { Portal *portal; Str *values; u64 count, capacity; } ShowAll;
+
+static void
+add_parameter(void *ctx, const char *name, const char *value, const char *text)
+{
+    ShowAll *all = ctx;
+    Arena *a = all->portal->arena;
+    if (all->count == all->capacity) {
+        Str *more = ARENA_ARRAY(a, Str, 3 * (all->capacity * 2 + 64));
+        if (all->count)
+            memcpy(more, all->values, 3 * all->count * sizeof *more);
+        all->values = more;
+        all->capacity = all->capacity * 2 + 64;
+    }
+    all->values[3 * all->count] = arena_str(a, str_of(name));
+    all->values[3 * all->count + 1] = arena_str(a, str_of(value));
+    all->values[3 * all->count + 2] = arena_str(a, str_of(text));
+    all->count++;
+}
+
+void
+utility_show(Session *s, Portal *p)
+{
+    const BStmt *b = p->plan->stmt;
+    p->tag = "SHOW";
+    if (strcasecmp(b->name, "all") == 0) {
+        ShowAll all = {.portal = p};
+        guc_each(s->guc, add_parameter, &all);
+        portal_set_rows(p, 3, all.values, all.count);
+        return;
+    }
+    const char *name;
+    char value[GUC_TEXT_MAX];
+    Error err;
+    CHECKED(guc_show(s->guc, b->name, &name, value, sizeof value, &err), &err);
+    Str shown = arena_str(p->arena, str_of(value));
+    portal_set_rows(p, 1, &shown, 1);
+}
+
+static void
+free_buf(void *what)
+{
+    buf_free(what);
+}
+
+/* A row a line of text. */
+static void
+set_lines(Portal *p, const ByteBuf *text, bool whole)
+{
+    u64 n = 0, room = 1;
+    for (size_t i = 0; i < text->len; i++)
+        room += text->data[i] == '\n';
+    Str *lines = ARENA_ARRAY(p->arena, Str, room);
+    const char *at = (const char *)text->data, *end = at + text->len;
+    while (at && at < end) {
+        const char *stop = whole ? NULL : memchr(at, '\n', (size_t)(end - at));
+        if (!stop)
+            stop = whole && end[-1] == '\n' ? end - 1 : end;
+        lines[n++] = arena_str(p->arena, (Str){at, (u32)(stop - at)});
+        at = whole ? end : stop + 1;
+    }
+    portal_set_rows(p, 1, lines, n);
+}
+
+void
+utility_explain(Session *s, Portal *p)
+{
+    const BStmt *b = p->plan->stmt;
+    ByteBuf *text = ARENA_NEW(p->arena, ByteBuf);
+    Exec *figures = NULL;
+    Batch batch;
+    p->tag = "EXPLAIN";
+    arena_hook(p->arena, free_buf, text);
+    if (b->analyze) {
+        if (b->explained->kind != BST_SELECT)
+            err_throw(ERR_FEATURE_NOT_SUPPORTED, "EXPLAIN ANALYZE of a statement that writes is not supported yet");
+        figures = exec_open(&p->ctx, p->plan->plan);
+        while (exec_next(figures, &batch))
+            interrupt_check();
+    }
+    plan_explain(p->plan->plan, p->arena, text, b->format_json, figures);
+    if (figures)
+        exec_close(figures);
+    if (text->failed)
+        err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+    set_lines(p, text, b->format_json);
+    (void)s;
+}
+
+/* ---- without rows ---- */
+
+static void
+set_parameter(Session *s, const BStmt *b)
+{
+    Error err;
+    if (b->local) {
+        /* Outside of a block it ends with this statement, that is at once; but the value is judged. */
+        session_notice(s, REPLY_WARNING, ERR_NO_ACTIVE_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
+        return;
+    }
+    CHECKED(guc_set(s->guc, b->name, b->text, false, &err), &err);
+    session_apply_gucs(s);
+}
+
+static const char *
+run_transaction(Session *s, const BStmt *b)
+{
+    if (b->txn == BTXN_BEGIN)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "transaction blocks are not supported yet");
+    session_notice(s, REPLY_WARNING, ERR_NO_ACTIVE_TRANSACTION, "there is no transaction in progress");
+    return b->txn == BTXN_COMMIT ? "COMMIT" : "ROLLBACK";
+}
+
+static const char *
+deallocate(Session *s, const BStmt *b)
+{
+    if (!b->name || strcasecmp(b->name, "all") == 0) {
+        prepared_drop_all(s);
+        return "DEALLOCATE ALL";
+    }
+    if (!*b->name || !prepared_find(s, b->name))
+        err_throw(ERR_INVALID_STATEMENT_NAME, "prepared statement \"%s\" does not exist", b->name);
+    prepared_drop(s, b->name);
+    return "DEALLOCATE";
+}
+
+/* DISCARD ALL, PLANS, SEQUENCES, TEMP: the session as it was after sign-in. */
+static const char *
+discard(Session *s, const BStmt *b)
+{
+    Error err;
+    const char *what = b->name ? b->name : "all";
+    if (strcasecmp(what, "plans") == 0) {
+        plans_drop_all(s);
+        return "DISCARD PLANS";
+    }
+    if (strcasecmp(what, "sequences") == 0)
+        return "DISCARD SEQUENCES";
+    if (strncasecmp(what, "temp", 4) == 0)
+        return "DISCARD TEMP";
+    CHECKED(guc_reset_all(s->guc, &err), &err);
+    session_apply_gucs(s);
+    prepared_drop_all(s);
+    plans_drop_all(s);
+    return "DISCARD ALL";
+}
+
+static void
+reset(Session *s, const BStmt *b)
+{
+    Error err;
+    if (!b->name || strcasecmp(b->name, "all") == 0)
+        CHECKED(guc_reset_all(s->guc, &err), &err);
+    else
+        CHECKED(guc_set(s->guc, b->name, NULL, false, &err), &err);
+    session_apply_gucs(s);
+}
+
+static void
+checkpoint(Session *s)
+{
+    if (!s->superuser)
+        err_throw(ERR_INSUFFICIENT_PRIVILEGE, "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT");
+    txn_checkpoint(s->txn);
+}
+
+const char *
+utility_run(Session *s, const BStmt *b)
+{
+    switch ((int)b->kind) {
+    case BST_SET: set_parameter(s, b); return "SET";
+    case BST_RESET: reset(s, b); return "RESET";
+    case BST_TRANSACTION: return run_transaction(s, b);
+    case BST_DEALLOCATE: return deallocate(s, b);
+    case BST_DISCARD: return discard(s, b);
+    case BST_CHECKPOINT: checkpoint(s); return "CHECKPOINT";
+    default: err_throw(ERR_INTERNAL_ERROR, "statement of kind %d is no utility", b->kind);
+    }
+}
