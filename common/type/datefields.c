@@ -133,7 +133,10 @@ timestamp_trunc(DateField f, i64 us, i64 *ret)
     default:
         return false;
     }
-    *ret = finite ? days * USEC_PER_DAY + within / unit * unit : us;
+    i64 start = finite ? days * USEC_PER_DAY + within / unit * unit : us;
+    if (finite && !timestamp_valid(start))
+        return false;
+    *ret = start;
     return true;
 }
 

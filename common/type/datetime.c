@@ -68,16 +68,22 @@ timestamp_valid(i64 us)
 }
 
 bool
-timestamp_from_civil(const CivilTime *t, i64 *ret_us)
+timestamp_from_local(const CivilTime *t, i64 offset_us, i64 *ret_us)
 {
-    if (t->year < -4713 || t->year > 294277)
+    if (t->year < -4714 || t->year > 294277) /* a zone may bring the ends of these years into the range */
         return false;
     i64 time = (((i64)t->hour * 60 + t->minute) * 60 + t->second) * 1000000 + t->usec, us;
     if (__builtin_mul_overflow((i64)date_from_civil(t->year, t->month, t->day), USEC_PER_DAY, &us) ||
-        __builtin_add_overflow(us, time, &us) || !timestamp_valid(us))
+        __builtin_add_overflow(us, time - offset_us, &us) || !timestamp_valid(us))
         return false;
     *ret_us = us;
     return true;
+}
+
+bool
+timestamp_from_civil(const CivilTime *t, i64 *ret_us)
+{
+    return timestamp_from_local(t, 0, ret_us);
 }
 
 i64

@@ -29,7 +29,8 @@ typedef enum DateField {
 } DateField;
 /* Names and abbreviations as PostgreSQL ("day", "days", "d", …), any case. false when unknown. */
 bool datefield_from_name(Str name, DateField *ret);
-/* date_trunc on finite or infinite timestamps; false: the field is not supported (22023). For timestamptz the caller passes local time. */
+/* date_trunc on finite or infinite timestamps; false: the field is not supported (22023)
+ * (or the result lies before 4714-11-24 BC). For timestamptz the caller passes local time. */
 bool timestamp_trunc(DateField f, i64 us, i64 *ret);
 /* extract(): numeric with PostgreSQL's scale. false: not supported for this type. has_time false for dates. us is the stored value
  * (UTC for timestamptz); fields are those of us + tz_offset_s, which is 0 for types without a zone (whose FIELD_TIMEZONE* the caller

@@ -7,6 +7,13 @@
 #include "common/base/env.h"
 #include "common/type/datetime_in.h"
 
+/* What PostgreSQL calls the type in these messages. */
+static const char *
+input_name(TypeId t)
+{
+    return t == TYPE_TIMESTAMP ? "timestamp" : type_name(t);
+}
+
 static bool
 say_why(ParseStatus status, const Parsed *p, TypeId t, Str in, Error *err)
 {
@@ -27,7 +34,7 @@ say_why(ParseStatus status, const Parsed *p, TypeId t, Str in, Error *err)
     case PARSE_BAD:
         break;
     }
-    return error_set(err, ERR_INVALID_DATETIME_FORMAT, "invalid input syntax for type %s: \"%.*s\"", type_name(t), len,
+    return error_set(err, ERR_INVALID_DATETIME_FORMAT, "invalid input syntax for type %s: \"%.*s\"", input_name(t), len,
                      s.ptr);
 }
 
@@ -171,10 +178,7 @@ to_timestamp(const TypeFormat *f, TypeId t, const Parsed *p, i64 now, i64 *ret)
     }
     if (t == TYPE_TIMESTAMPTZ)
         shift = p->has_zone ? (i64)p->offset_s * 1000000 : offset_us(f);
-    if (!timestamp_from_civil(&p->t, ret))
-        return false;
-    *ret -= shift;
-    return timestamp_valid(*ret);
+    return timestamp_from_local(&p->t, shift, ret);
 }
 
 bool

@@ -409,22 +409,14 @@ static ParseStatus
 mean_date(Parser *p, char *text)
 {
     char *pieces[FIELD_MAX_COUNT];
-    u32 count = split_date(text, pieces), before = p->known;
+    u32 count = split_date(text, pieces);
     if (count == 0)
-        return PARSE_BAD;
-    p->known &= ~(u32)FULL_DATE;
-    if (before & FULL_DATE)
         return PARSE_BAD;
     for (u32 i = 0; i < count; i++) {
         i32 value;
         if (!is_alpha(pieces[i][0]))
             continue;
-        WordKind kind = find_word(pieces[i], &value);
-        if (kind == IGNORED) {
-            pieces[i] = NULL;
-            continue;
-        }
-        if (kind != MONTH || set_month(p, value) != PARSE_OK)
+        if (find_word(pieces[i], &value) != MONTH || set_month(p, value) != PARSE_OK)
             return PARSE_BAD;
         p->month_by_name = true;
         pieces[i] = NULL;
@@ -436,7 +428,8 @@ mean_date(Parser *p, char *text)
         if (status != PARSE_OK)
             return status;
     }
-    return (p->known & FULL_DATE) == FULL_DATE ? PARSE_OK : PARSE_BAD;
+    /* A date in one piece comes before everything but a zone. */
+    return (p->known & ~(u32)(DAY_OF_YEAR | ZONE_PART)) == FULL_DATE ? PARSE_OK : PARSE_BAD;
 }
 
 /* H:MM, H:MM:SS, H:MM:SS.f; MM:SS.f counts from the hour 0. */
@@ -509,33 +502,9 @@ mean_offset(Parser *p, const char *text)
     return set_offset(p, text[0] == '-' ? -offset : offset);
 }
 
-/* A date field when the date is complete: a time with its offset (hhmmss-zz), or the name of a zone. */
 static ParseStatus
-mean_zone_or_run(Parser *p, char *text)
+set_julian(Parser *p, i32 value)
 {
-    if (!is_digit(text[0]) && p->expect == UNKNOWN) {
-        snprintf(p->out->zone, sizeof p->out->zone, "%s", text);
-        return PARSE_ZONE_NAME;
-    }
-    if (p->expect == JULIAN_DAY || (p->known & CLOCK))
-        return PARSE_BAD;
-    p->expect = UNKNOWN;
-    char *sign = strchr(text, '-');
-    if (!sign)
-        return PARSE_BAD;
-    ParseStatus status = mean_offset(p, sign);
-    *sign = 0;
-    return status == PARSE_OK ? mean_run(p, text, false) : status;
-}
-
-/* The number after J: a Julian day, with a fraction for the time of day. */
-static ParseStatus
-mean_julian(Parser *p, const char *text)
-{
-    const char *end;
-    i32 value;
-    if (text[0] == '.' || !read_int(text, &value, &end))
-        return PARSE_RANGE;
     i64 days = (i64)value - 2451545;
     if (!date_valid(days))
         return PARSE_RANGE;
@@ -544,17 +513,48 @@ mean_julian(Parser *p, const char *text)
     p->out->t.month = d.month;
     p->out->t.day = d.day;
     p->julian = true;
-    if (learn(p, FULL_DATE) != PARSE_OK)
+    return learn(p, FULL_DATE);
+}
+
+/* The number after J: a Julian day, with a fraction for the time of day or an offset behind it. */
+static ParseStatus
+mean_julian(Parser *p, const char *text)
+{
+    const char *end;
+    i32 value;
+    if (text[0] == '.' || !read_int(text, &value, &end))
+        return PARSE_RANGE;
+    ParseStatus status = set_julian(p, value);
+    if (status != PARSE_OK || *end == 0 || strcmp(end, ".") == 0)
+        return status;
+    if (*end != '.')
+        return set_clock(p, 0, 0, 0, 0) == PARSE_OK ? mean_offset(p, end) : PARSE_BAD;
+    char *stop;
+    double fraction = strtod(end, &stop);
+    if (*stop != 0)
         return PARSE_BAD;
-    if (*end == '.' && end[1] != 0) {
-        char *stop;
-        double fraction = strtod(end, &stop);
-        if (*stop != 0)
-            return PARSE_BAD;
-        CivilTime t = timestamp_to_civil((i64)(fraction * USEC_PER_DAY));
-        return set_clock(p, t.hour, t.minute, t.second, t.usec);
+    CivilTime t = timestamp_to_civil((i64)(fraction * USEC_PER_DAY));
+    return set_clock(p, t.hour, t.minute, t.second, t.usec);
+}
+
+/* A date field when the date is complete: a time with its offset (hhmmss-zz), or the name of a zone. */
+static ParseStatus
+mean_zone_or_run(Parser *p, char *text)
+{
+    if (!is_digit(text[0]) && p->expect == UNKNOWN) {
+        snprintf(p->out->zone, sizeof p->out->zone, "%s", text);
+        return PARSE_ZONE_NAME;
     }
-    return *end == 0 || *end == '.' ? PARSE_OK : PARSE_BAD;
+    WordKind expect = p->expect;
+    p->expect = UNKNOWN;
+    if (expect == JULIAN_DAY)
+        return mean_julian(p, text);
+    char *sign = strchr(text, '-');
+    if (!sign || (p->known & CLOCK))
+        return PARSE_BAD;
+    ParseStatus status = mean_offset(p, sign);
+    *sign = 0;
+    return status == PARSE_OK ? mean_run(p, text, false) : status;
 }
 
 static ParseStatus
@@ -598,10 +598,10 @@ mean_whole(Parser *p, ParsedKind kind)
 }
 
 static ParseStatus
-mean_word(Parser *p, u32 index)
+mean_word(Parser *p, const char *text)
 {
     i32 value;
-    WordKind kind = find_word(p->fields[index].text, &value);
+    WordKind kind = find_word(text, &value);
     switch (kind) {
     case MONTH:
         return mean_month_word(p, value);
@@ -627,14 +627,13 @@ mean_word(Parser *p, u32 index)
     case ZONE:
         return set_offset(p, value);
     case ISO_TIME:
-        if ((p->known & FULL_DATE) != FULL_DATE || index + 1 >= p->count || p->fields[index + 1].kind > TIME)
+        if ((p->known & FULL_DATE) != FULL_DATE)
             return PARSE_BAD;
-        p->expect = ISO_TIME;
-        return PARSE_OK;
+        __attribute__((fallthrough));
     case JULIAN_DAY:
         if (p->expect != UNKNOWN)
             return PARSE_BAD;
-        p->expect = JULIAN_DAY;
+        p->expect = kind;
         return PARSE_OK;
     case IGNORED:
         return PARSE_OK;
@@ -662,10 +661,10 @@ mean_number_field(Parser *p, char *text)
 }
 
 static ParseStatus
-mean_field(Parser *p, u32 index)
+mean_field(Parser *p, const Field *field)
 {
-    char *text = p->fields[index].text;
-    switch (p->fields[index].kind) {
+    char *text = field->text;
+    switch (field->kind) {
     case NUMBER:
         return mean_number_field(p, text);
     case DATE:
@@ -682,7 +681,7 @@ mean_field(Parser *p, u32 index)
     case WORD:
         break;
     }
-    return mean_word(p, index);
+    return mean_word(p, text);
 }
 
 /* ---- checking the whole ---- */
@@ -754,10 +753,12 @@ fields_parse(Str in, i32 today_days, Parsed *ret)
     if (in.len > TEXT_MAX || !cut_fields(&p, in))
         return PARSE_BAD;
     for (u32 i = 0; i < p.count; i++) {
-        ParseStatus status = mean_field(&p, i);
+        ParseStatus status = mean_field(&p, &p.fields[i]);
         if (status != PARSE_OK)
             return status;
     }
+    if (p.expect != UNKNOWN)
+        return PARSE_BAD;
     if (ret->kind != PARSED_TIME)
         return PARSE_OK;
     ParseStatus status = check_date(&p);

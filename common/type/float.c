@@ -195,10 +195,33 @@ lay_out_integer(const FloatKind *k, bool negative, u64 m, i32 places, char *to)
     return lay_out(k, negative, digits, count, exponent, to);
 }
 
+/* Is text exactly half way between v and its neighbour `next`? Then another reader may round it the other way. */
+static bool
+is_half_way(const char *text, double v, double next)
+{
+    enum { PLACES = 60 }; /* an exact half way has fewer, if it has 17 digits at all */
+    char exact[PLACES + 20], padded[PLACES + 20];
+    long double middle = ((long double)v + next) / 2, read = strtold(text, NULL);
+    if (read != middle)
+        return false;
+    /* Equal in 64 bits; compare all digits. */
+    snprintf(exact, sizeof exact, "%.*Le", PLACES, middle);
+    const char *e = strchr(text, 'e');
+    int digits = (int)(e - text);
+    bool point = memchr(text, '.', (size_t)digits) != NULL;
+    snprintf(padded, sizeof padded, "%.*s%s%0*d%s", digits, text, point ? "" : ".", PLACES + 2 - digits - !point, 0, e);
+    return strcmp(exact, padded) == 0;
+}
+
 static bool
 reads_back(const FloatKind *k, const char *text, double v)
 {
-    return k->type == TYPE_FLOAT4 ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v;
+    if (k->type == TYPE_FLOAT4) {
+        float f = (float)v;
+        return strtof(text, NULL) == f && !is_half_way(text, v, nextafterf(f, 0)) &&
+               !is_half_way(text, v, nextafterf(f, INFINITY));
+    }
+    return strtod(text, NULL) == v && !is_half_way(text, v, nextafter(v, 0)) && !is_half_way(text, v, nextafter(v, INFINITY));
 }
 
 /* v > 0 as "d.ddde±x" of `count` digits into digits and exponent (first digit's power + 1); text is printf's. */

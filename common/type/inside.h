@@ -78,6 +78,8 @@ NumStatus num_from_text(Str in, i32 typmod, Num *ret);
 /* datetime*.c */
 bool date_valid(i64 days);
 bool timestamp_valid(i64 us);
+/* t is the wall clock of a zone offset_us east of UTC. */
+bool timestamp_from_local(const CivilTime *t, i64 offset_us, i64 *ret_us);
 bool date_in(const TypeFormat *f, Str in, i32 *ret, Error *err);
 /* t tells TIMESTAMP (local, a zone in the text is ignored) from TIMESTAMPTZ. */
 bool timestamp_in(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, Error *err);

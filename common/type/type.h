@@ -112,7 +112,7 @@ static inline u32 numeric_scale(i32 typmod) { return (u32)(typmod - 4) & 0xffff;
 void value_to_phys(const Value *v, PhysType p, u32 scale, void *to);
 Value value_from_phys(TypeId t, i32 typmod, PhysType p, u32 scale, const void *from);
 
-/* ---- text and binary forms; exactly PostgreSQL's, with DateStyle ISO, YMD and IntervalStyle postgres ---- */
+/* ---- text and binary forms; exactly PostgreSQL's, with DateStyle ISO, MDY and IntervalStyle postgres ---- */
 typedef struct TypeFormat {
     i32 tz_offset_s;        /* seconds east of UTC in which timestamptz is shown and read without a zone */
     i32 extra_float_digits; /* > 0: shortest round trip (the default, 1) */

@@ -205,7 +205,8 @@ subtract_multiple(u64 *u, const u64 *v, u32 n, u64 q)
     return borrow;
 }
 
-static void
+/* u += v; true when it came back above zero. */
+static bool
 add_back(u64 *u, const u64 *v, u32 n)
 {
     u128 carry = 0;
@@ -214,6 +215,7 @@ add_back(u64 *u, const u64 *v, u32 n)
         u[i] = (u64)carry;
         carry >>= 64;
     }
+    return carry != 0;
 }
 
 void
@@ -239,8 +241,9 @@ wide_divmod(const Wide *a, const Wide *b, Wide *ret_q, Wide *ret_r)
     u32 m = a->count - n;
     for (u32 j = m + 1; j-- > 0;) {
         u64 q = guess_digit(u[j + n], u[j + n - 1], u[j + n - 2], v.limb[n - 1], v.limb[n - 2]);
-        while (subtract_multiple(u + j, v.limb, n, q)) {
-            add_back(u + j, v.limb, n);
+        bool below_zero = subtract_multiple(u + j, v.limb, n, q);
+        while (below_zero) {
+            below_zero = !add_back(u + j, v.limb, n);
             q--;
         }
         ret_q->limb[j] = q;
