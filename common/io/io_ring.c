@@ -33,6 +33,7 @@ typedef struct Ring {
     RingSlot slots[IO_DEPTH_MAX];
     u64 event_value;
     int armed_fd; /* -1: no read is armed */
+    bool fired;   /* it fired during a wait that did not ask for events; told at the next one that does */
 } Ring;
 
 static int
@@ -87,15 +88,15 @@ judge_result(Io *io, const IoRequest *q, const RingSlot *s)
 
 /* One completion; true when it finished a request, whose result is then in *ret. */
 static bool
-take_completion(Io *io, u64 data, i64 res, IoResult *ret, bool *ret_event)
+take_completion(Io *io, u64 data, i64 res, IoResult *ret)
 {
     Ring *r = io->state;
     u32 slot = (u32)(data >> 2);
     switch (data & 3) {
     case OP_EVENT:
         r->armed_fd = -1;
-        if (res >= 0)
-            *ret_event = true;
+        ensure(res >= 0 || res == -ECANCELED || res == -EINTR || res == -EAGAIN);
+        r->fired = r->fired || res >= 0;
         return false;
     case OP_CANCEL:
         return false;
@@ -131,7 +132,7 @@ arm_event(Ring *r, int event_fd)
 }
 
 static u32
-take_ready(Io *io, IoResult *results, u32 max, bool *ret_event)
+take_ready(Io *io, IoResult *results, u32 max)
 {
     Ring *r = io->state;
     struct io_uring_cqe *cqe;
@@ -140,7 +141,7 @@ take_ready(Io *io, IoResult *results, u32 max, bool *ret_event)
         u64 data = cqe->user_data;
         i64 res = cqe->res;
         io_uring_cqe_seen(&r->ring, cqe);
-        if (take_completion(io, data, res, &results[n], ret_event))
+        if (take_completion(io, data, res, &results[n]))
             n++;
     }
     return n;
@@ -154,10 +155,16 @@ ring_wait(Io *io, int event_fd, u64 deadline_ns, IoResult *results, u32 max, boo
     for (;;) {
         arm_event(r, event_fd);
         u64 now = env->monotonic_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
+        if (event_fd >= 0 && r->fired)
+            left = 0;
         struct __kernel_timespec t = {(i64)MIN(left / 1000000000u, 1000000u), (long long)(left % 1000000000u)};
         struct io_uring_cqe *cqe;
         int rc = io_uring_submit_and_wait_timeout(&r->ring, &cqe, 1, &t, NULL);
-        u32 n = take_ready(io, results, max, ret_event);
+        u32 n = take_ready(io, results, max);
+        if (event_fd >= 0 && r->fired) {
+            *ret_event = true;
+            r->fired = false;
+        }
         if (n || *ret_event || left == 0 || rc == -EINTR)
             return n;
     }

@@ -466,6 +466,7 @@ sim_submit(Io *io, u32 slot)
     SimFd *d = fd_of(s, r->fd);
     if (!d || !d->file)
         return -EBADF;
+    s->syncs_after_failure += d->file->sync_failed;
     change(d->file, r->from, r->len, r->offset); /* from now on any sector of it may reach the medium */
     s->flights[s->flight_count++] = (SimFlight){slot, d->file};
     return 0;
@@ -477,7 +478,6 @@ finish_flight(Io *io, const SimFlight *f)
     Sim *s = io->state;
     const IoRequest *r = &io->requests[f->slot];
     int error = injected(s);
-    s->syncs_after_failure += f->file->sync_failed && error == 0 && s->fail_at != 0;
     if (error) {
         f->file->sync_failed = true;
         return -error;

@@ -39,7 +39,7 @@ void io_sim_shuffle(Io *io, u64 seed);
 /* The nth fallible call from now (1 = the next) fails with -error, once or from then on; a write in flight fails at its completion, and what of it
  * reached the medium is drawn from the number. nth 0: off. Returns the calls counted since the last setting. */
 u64 io_sim_fail(Io *io, u64 nth, int error, bool sticky);
-/* Syncs (and completions of durable writes) of a file after one of them failed: must stay 0. */
+/* Syncs and submissions of durable writes for a file after one of them failed: must stay 0. */
 u64 io_sim_syncs_after_failure(const Io *io);
 
 /* The bytes of a file as a process would read them, to be looked at or damaged in place; NULL when there is none. */

@@ -234,6 +234,12 @@ START_TEST(waiting_ends_by_event_deadline_and_signal)
     ck_assert_int_eq(io_submit_durable(io, IO_WAL_WRITE, fd, pages, PAGE, 0, direct, 5), 0);
     ck_assert_uint_eq(io_wait(io, event_fd, UINT64_MAX, done, DEPTH, &event), 1);
     ck_assert_uint_eq(done[0].tag, 5);
+    /* An event that came while nobody asked for events is not lost. */
+    ck_assert_int_eq(eventfd_write(event_fd, 1), 0);
+    ck_assert_uint_eq(io_wait(io, -1, env->monotonic_ns() + 20000000, done, DEPTH, &event), 0);
+    ck_assert(!event);
+    ck_assert_uint_eq(io_wait(io, event_fd, env->monotonic_ns() + 20000000, done, DEPTH, &event), 0);
+    ck_assert(event);
     ck_assert_int_eq(io_close(io, fd), 0);
     ck_assert_int_eq(close(event_fd), 0);
 }
@@ -352,16 +358,15 @@ START_TEST(fault_table_from_the_environment)
 {
     if (kind != IO_ENGINE_PLAIN)
         return;
-    setenv("GGS3DB_IO_FAULTS", "WAL_SYNC:errno:EIO:2:x2,WAL_WRITE:kill:0:3", 1);
     int fd = io_open(io, IO_WAL_CREATE, dir_fd, "a", IO_WRITE | IO_CREATE);
-    ck_assert_int_eq(io_sync(io, IO_WAL_SYNC, fd), 0);
-    ck_assert_int_eq(io_sync(io, IO_WAL_SYNC, fd), -EIO);
-    ck_assert_int_eq(io_sync(io, IO_WAL_SYNC, fd), -EIO);
-    ck_assert_int_eq(io_sync(io, IO_WAL_SYNC, fd), 0);
+    ck_assert_int_eq(io_sync(io, IO_SNAP_SYNC, fd), 0);
+    ck_assert_int_eq(io_sync(io, IO_SNAP_SYNC, fd), -EIO);
+    ck_assert_int_eq(io_sync(io, IO_SNAP_SYNC, fd), -EIO);
+    ck_assert_int_eq(io_sync(io, IO_SNAP_SYNC, fd), 0);
     pid_t child = fork();
     if (child == 0) {
         for (int i = 0; i < 3; i++)
-            if (io_write(io, IO_WAL_WRITE, fd, "x", 1, 0) < 0)
+            if (io_write(io, IO_SNAP_WRITE, fd, "x", 1, 0) < 0)
                 _exit(1);
         _exit(0);
     }
@@ -399,6 +404,7 @@ int
 main(void)
 {
     Suite *s = suite_create("io");
+    setenv("GGS3DB_IO_FAULTS", "SNAP_SYNC:errno:EIO:2:x2,SNAP_WRITE:kill:0:3", 1); /* read at the first call */
     add_tests(s, "ring", set_up_ring);
     add_tests(s, "plain", set_up_plain);
     add_tests(s, "sim", set_up_sim);
