@@ -1,0 +1,26 @@
+/*
+ * call.c
+ *    The walk over rows, and which file has the function.
+ */
+#include "backend/kern/call.h"
+
+bool
+kern_call_rows(KernRow fn, KernCall *c, bool strict)
+{
+    const u8 *nulls = c->ret->null_mask;
+    for (u32 i = 0; i < c->count; i++)
+        if (!(strict && nulls[i]) && !fn(c, i))
+            return false;
+    return true;
+}
+
+KernRow
+kern_row(const FuncDef *f)
+{
+    KernRow fn = text_row(f->op);
+    if (!fn)
+        fn = time_row(f->op, f->arg_count ? f->args[f->arg_count - 1] : TYPE_INVALID);
+    if (!fn && f->arg_count)
+        fn = f->args[0] == TYPE_NUMERIC ? decimal_row(f->op) : math_row(f->op, f->args[0]);
+    return fn;
+}
