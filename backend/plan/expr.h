@@ -28,9 +28,13 @@ typedef struct ExprMap {
 } ExprMap;
 
 ExprProg *expr_compile(Arena *a, const BExpr *e, const ExprMap *map);
+/* The same with the result in a given form (a numeric for a column of another form); the value must fit it. */
+ExprProg *expr_compile_as(Arena *a, const BExpr *e, const ExprMap *map, PhysType phys, u8 scale);
 PhysType expr_phys(const ExprProg *p);
 u8 expr_scale(const ExprProg *p);
 bool expr_is_const(const ExprProg *p); /* no column and no volatile function (parameters may be there) */
+/* A batch column as it is: callers may read the batch instead (text then keeps its codes; expr_eval always decodes). */
+bool expr_is_column(const ExprProg *p, u32 *ret_column);
 
 typedef struct ExprEnv {
     const Value *params;

@@ -1,0 +1,126 @@
+/*
+ * expr_in.c
+ *    x IN (many constants): a hash set made once, looked into per row.
+ *
+ * Keys are integers (also dates, timestamps, oids and 8-byte decimals brought to x's scale) or text; other types, and short lists, are compared one by one.
+ */
+#include "backend/plan/expr_prog.h"
+#include "common/base/hash.h"
+
+enum { SET_MIN_ITEMS = 9 };
+
+typedef struct ExprSet {
+    PhysType phys;
+    bool has_null;
+    u32 mask;     /* slots - 1 */
+    u8 *used;
+    i64 *numbers; /* one of the two */
+    Str *texts;
+} ExprSet;
+
+bool
+expr_set_has_null(const ExprSet *set)
+{
+    return set->has_null;
+}
+
+static u32
+find_number(const ExprSet *set, i64 v)
+{
+    u32 at = (u32)hash_u64((u64)v) & set->mask;
+    while (set->used[at] && set->numbers[at] != v)
+        at = (at + 1) & set->mask;
+    return at;
+}
+
+static u32
+find_text(const ExprSet *set, Str v)
+{
+    u32 at = (u32)hash_bytes(v.ptr, v.len) & set->mask;
+    while (set->used[at] && !str_eq(set->texts[at], v))
+        at = (at + 1) & set->mask;
+    return at;
+}
+
+static i64
+number_at(PhysType phys, const void *data, u32 i)
+{
+    switch ((int)phys) {
+    case PHYS_I16: return ((const i16 *)data)[i];
+    case PHYS_I32: return ((const i32 *)data)[i];
+    default: return ((const i64 *)data)[i];
+    }
+}
+
+void
+expr_set_test(const ExprSet *set, const Vec *v, u32 count, u8 *ret, u8 *ret_nulls)
+{
+    for (u32 i = 0; i < count; i++) {
+        u8 null = VEC_NULL(v, i), hit = 0;
+        if (!null)
+            hit = set->phys == PHYS_STR ? set->used[find_text(set, ((const Str *)v->data)[i])]
+                                        : set->used[find_number(set, number_at(set->phys, v->data, i))];
+        ret[i] = hit;
+        if (ret_nulls)
+            ret_nulls[i] = null | (set->has_null && !hit);
+    }
+}
+
+/* An item as a value of x's form. false: no value of x can be equal to it. */
+static bool
+item_value(Compiler *c, Operand x, const BExpr *item, RegInfo *ret)
+{
+    Operand o = expr_constant(c, &item->value);
+    if (x.phys == PHYS_D64) {
+        static const BoundParam EQUAL = {CMP_EQ};
+        o = expr_row_cast(c, o, x.phys, x.scale, decimal_bound_row, &EQUAL);
+        const i64 *v = (const i64 *)expr_reg(c, o.reg)->value;
+        if (*v == INT64_MAX || *v == -INT64_MAX)
+            return false;
+    }
+    *ret = *expr_reg(c, o.reg);
+    return true;
+}
+
+bool
+expr_in_set(Compiler *c, const BExpr *e, Operand x, Operand *ret)
+{
+    bool integer = x.phys == PHYS_I16 || x.phys == PHYS_I32 || x.phys == PHYS_I64 || x.phys == PHYS_D64;
+    const FuncDef *eq = func_def(e->func);
+    if (e->arg_count - 1 < SET_MIN_ITEMS || !(integer || x.phys == PHYS_STR) || x.steady || eq->args[0] != eq->args[1])
+        return false;
+    for (u32 k = 1; k < e->arg_count; k++)
+        if (e->args[k]->kind != BX_CONST || (x.phys != PHYS_D64 && !e->args[k]->value.is_null &&
+                                            phys_of(e->args[k]->type, e->args[k]->typmod) != x.phys))
+            return false;
+    ExprSet *set = ARENA_NEW(c->arena, ExprSet);
+    u32 slots = 16;
+    while (slots < e->arg_count * 2)
+        slots *= 2;
+    set->phys = x.phys;
+    set->mask = slots - 1;
+    set->used = arena_zalloc(c->arena, slots);
+    if (integer)
+        set->numbers = ARENA_ARRAY(c->arena, i64, slots);
+    else
+        set->texts = ARENA_ARRAY(c->arena, Str, slots);
+    for (u32 k = 1; k < e->arg_count; k++) {
+        RegInfo item;
+        if (e->args[k]->value.is_null)
+            set->has_null = true;
+        else if (item_value(c, x, e->args[k], &item)) {
+            u32 at = integer ? find_number(set, number_at(x.phys, item.value, 0)) : find_text(set, *(const Str *)(const void *)item.value);
+            set->used[at] = 1;
+            if (integer)
+                set->numbers[at] = number_at(x.phys, item.value, 0);
+            else
+                set->texts[at] = *(const Str *)(const void *)item.value;
+        }
+    }
+    *ret = (Operand){.reg = expr_new_reg(c, PHYS_BOOL, 0), .phys = PHYS_BOOL};
+    Ins *i = expr_emit(c, INS_IN_SET, ret->reg);
+    i->set = set;
+    i->args[0] = x.reg;
+    i->arg_count = 1;
+    return true;
+}

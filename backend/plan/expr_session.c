@@ -1,0 +1,93 @@
+/*
+ * expr_session.c
+ *    Functions of the session and the moment: now(), random(), version(), pg_sleep().
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "backend/interrupt.h"
+#include "backend/plan/expr_prog.h"
+#include "common/base/env.h"
+#include "common/base/hash.h"
+
+#include <math.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char VERSION_TEXT[] = "PostgreSQL 16.0 (ggs3db " PACKAGE_VERSION ")";
+
+/* Uniform in [0, 1): 53 bits of a counter mixed with a seed. */
+static double
+next_random(ExprState *s)
+{
+    if (!s->random[0])
+        env->random_bytes(s->random, sizeof s->random);
+    s->random[1] += 0x9e3779b97f4a7c15ull;
+    return (double)(hash_u64(s->random[1] ^ s->random[0]) >> 11) * 0x1p-53;
+}
+
+/* Sleeps in short pieces, so that cancel and shutdown are seen. */
+static void
+sleep_for(double seconds)
+{
+    u64 end = seconds > 0 ? env->monotonic_ns() + (u64)(fmin(seconds, 1e9) * 1e9) : 0;
+    for (;;) {
+        interrupt_check();
+        u64 now = env->monotonic_ns();
+        if (now >= end)
+            return;
+        u64 piece = MIN(end - now, 10000000u);
+        struct timespec t = {.tv_sec = 0, .tv_nsec = (long)piece};
+        nanosleep(&t, NULL);
+    }
+}
+
+static Str
+text_of(ExprState *s, FuncOp op)
+{
+    switch ((int)op) {
+    case FOP_VERSION: return STR_LIT(VERSION_TEXT);
+    case FOP_CURRENT_DATABASE: return str_of(s->env->database ? s->env->database : "");
+    case FOP_CURRENT_SCHEMA: return STR_LIT("public");
+    case FOP_CURRENT_USER: return str_of(s->env->role_name ? s->env->role_name : "");
+    default: return STR_LIT("");
+    }
+}
+
+bool
+expr_run_session(ExprState *s, const Ins *ins, const Frame *f)
+{
+    u32 rows = ins->per_row ? f->count : 1;
+    void *data = expr_result(s, ins->ret, rows, !ins->per_row);
+    switch ((int)ins->def->op) {
+    case FOP_RANDOM:
+        for (u32 i = 0; i < rows; i++)
+            ((double *)data)[i] = next_random(s);
+        return true;
+    case FOP_CLOCK_TIMESTAMP:
+        for (u32 i = 0; i < rows; i++)
+            ((i64 *)data)[i] = env->wall_us();
+        return true;
+    case FOP_NOW:
+        *(i64 *)data = s->env->now_us;
+        return true;
+    case FOP_BACKEND_PID:
+        *(i32 *)data = (i32)getpid();
+        return true;
+    case FOP_SLEEP: {
+        const Vec *seconds = &s->regs[ins->args[0]].vec;
+        u8 *nulls = expr_result_nulls(s, ins->ret, rows);
+        for (u32 i = 0; i < rows; i++) {
+            nulls[i] = VEC_NULL(seconds, i);
+            if (!nulls[i])
+                sleep_for(VEC_AT(seconds, double, i));
+            ((Str *)data)[i] = STR_LIT("");
+        }
+        return true;
+    }
+    default:
+        *(Str *)data = text_of(s, ins->def->op);
+        return true;
+    }
+}
