@@ -1,6 +1,6 @@
 /*
  * datetime_in.h
- *    Between the two halves of reading dates: fields.c cuts text into fields and gives them meaning, datetime_in.c makes values.
+ *    Between the steps of reading dates: fieldcut.c cuts text into fields, fields.c gives them meaning, datetime_in.c makes values.
  *    Inside this room.
  */
 #ifndef DATETIME_IN_H
@@ -28,6 +28,36 @@ typedef struct Parsed {
     char zone[64];  /* for PARSE_ZONE_NAME */
 } Parsed;
 
+enum { FIELD_MAX_COUNT = 25, FIELD_TEXT_MAX = 128 };
+
+typedef enum FieldKind { FIELD_AS_NUMBER, FIELD_AS_DATE, FIELD_AS_TIME, FIELD_AS_OFFSET, FIELD_AS_WORD } FieldKind;
+
+typedef struct Field {
+    FieldKind kind;
+    char *text; /* lower case, terminated */
+} Field;
+
+typedef struct Fields {
+    Field fields[FIELD_MAX_COUNT];
+    u32 count;
+    char text[2 * FIELD_TEXT_MAX];
+} Fields;
+
+typedef enum WordKind {
+    WORD_UNKNOWN, WORD_MONTH, WORD_WEEKDAY, WORD_HALF_DAY, WORD_ERA, WORD_NOW, WORD_DAY_OFFSET, WORD_EPOCH, WORD_INFINITE,
+    WORD_MIDNIGHT_UTC, WORD_ISO_TIME, WORD_JULIAN_DAY, WORD_IGNORED, WORD_ZONE
+} WordKind;
+
+static inline bool
+is_letter(char c)
+{
+    c = to_lower(c);
+    return c >= 'a' && c <= 'z';
+}
+
+WordKind dateword_find(const char *text, i32 *ret_value);
+/* false: not made of fields. */
+bool fields_cut(Str in, Fields *ret);
 /* today_days: the current date in the session's zone, for today, tomorrow, yesterday. */
 ParseStatus fields_parse(Str in, i32 today_days, Parsed *ret);
 

@@ -1,6 +1,6 @@
 /*
  * fields.c
- *    Free-form dates and times: cut the text into fields, then give each a meaning from what is already known.
+ *    Free-form dates and times: give each field of the text a meaning from what is already known.
  *
  * The order in which a bare number may be year, month, day, a run-together date or a run-together time is PostgreSQL's
  * (DateOrder MDY), since users rely on all of it: '2026-01-02', '20260102', 'Jan 2 2026', '1/2/26', '2026.360', 'J2451187',
@@ -13,200 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FIELD_MAX_COUNT = 25, TEXT_MAX = 128, WORD_COMPARED = 10 };
-
-typedef enum FieldKind { NUMBER, DATE, TIME, OFFSET, WORD } FieldKind;
-
-typedef struct Field {
-    FieldKind kind;
-    char *text; /* lower case, terminated */
-} Field;
-
 enum {
     YEAR = 1, MONTH_PART = 2, DAY = 4, DAY_OF_YEAR = 8, CLOCK = 16, ZONE_PART = 32, WEEKDAY_PART = 64, HALF_PART = 128,
     ERA_PART = 256, FULL_DATE = YEAR | MONTH_PART | DAY,
 };
 
-typedef enum WordKind {
-    UNKNOWN, MONTH, WEEKDAY, HALF_DAY, ERA, NOW, DAY_OFFSET, EPOCH, INFINITE, MIDNIGHT_UTC, ISO_TIME, JULIAN_DAY, IGNORED, ZONE
-} WordKind;
-
 typedef struct Parser {
-    Field fields[FIELD_MAX_COUNT];
-    u32 count;
-    char text[2 * TEXT_MAX];
+    Fields cut;
     u32 known;
-    WordKind expect;       /* ISO_TIME or JULIAN_DAY: the next field is that */
+    WordKind expect; /* WORD_ISO_TIME or WORD_JULIAN_DAY: the next field is that */
     bool month_by_name, two_digit_year, bc, julian, pm, half_day;
     i32 day_of_year, today_days;
     Parsed *out;
 } Parser;
-
-static bool
-is_alpha(char c)
-{
-    c = to_lower(c);
-    return c >= 'a' && c <= 'z';
-}
-
-static bool
-is_in(char c, const char *set)
-{
-    return c != 0 && strchr(set, c);
-}
-
-static WordKind
-find_word(const char *text, i32 *ret_value)
-{
-    static const struct {
-        const char *text;
-        WordKind kind;
-        i32 value;
-    } WORDS[] = {
-#define DATE_WORD(text, kind, value) {text, kind, value},
-#include "common/type/datewords.def"
-    };
-    for (u32 i = 0; i < COUNT_OF(WORDS); i++)
-        if (strncmp(text, WORDS[i].text, WORD_COMPARED) == 0) {
-            *ret_value = WORDS[i].value;
-            return WORDS[i].kind;
-        }
-    return UNKNOWN;
-}
-
-/* ---- cutting ---- */
-
-typedef struct Cutter {
-    const char *at, *end;
-    char *out, *out_end;
-} Cutter;
-
-static char
-peek(const Cutter *c)
-{
-    return c->at < c->end ? *c->at : 0;
-}
-
-static void
-take(Cutter *c)
-{
-    if (c->out < c->out_end)
-        *c->out++ = to_lower(*c->at);
-    c->at++;
-}
-
-static void
-take_digits(Cutter *c)
-{
-    while (is_digit(peek(c)))
-        take(c);
-}
-
-/* A field that begins with a digit: time, date or number. */
-static FieldKind
-cut_digits(Cutter *c)
-{
-    take_digits(c);
-    char separator = peek(c);
-    if (separator == ':') {
-        while (is_digit(peek(c)) || is_in(peek(c), ":."))
-            take(c);
-        return TIME;
-    }
-    if (!is_in(separator, "-/."))
-        return NUMBER;
-    take(c);
-    if (is_digit(peek(c))) {
-        FieldKind kind = separator == '.' ? NUMBER : DATE;
-        take_digits(c);
-        if (peek(c) == separator) {
-            kind = DATE;
-            while (is_digit(peek(c)) || peek(c) == separator)
-                take(c);
-        }
-        return kind;
-    }
-    while (is_alpha(peek(c)) || is_digit(peek(c)) || peek(c) == separator)
-        take(c);
-    return DATE;
-}
-
-/* A field that begins with a letter: a word, or a date or zone name with signs in it. */
-static FieldKind
-cut_letters(Cutter *c)
-{
-    char *start = c->out;
-    while (is_alpha(peek(c)))
-        take(c);
-    bool date = is_in(peek(c), "-/.");
-    if (peek(c) == '+' || is_digit(peek(c))) {
-        i32 value;
-        *c->out = 0;
-        WordKind kind = find_word(start, &value);
-        date = kind == UNKNOWN || kind == ZONE;
-    }
-    if (!date)
-        return WORD;
-    while (is_in(peek(c), "+-/_.:") || is_digit(peek(c)) || is_alpha(peek(c)))
-        take(c);
-    return DATE;
-}
-
-/* A sign, blanks, then an offset or a word (-infinity). false: neither. */
-static bool
-cut_signed(Cutter *c, FieldKind *ret)
-{
-    take(c);
-    while (is_space(peek(c)))
-        c->at++;
-    if (is_digit(peek(c))) {
-        while (is_digit(peek(c)) || is_in(peek(c), ":.-"))
-            take(c);
-        *ret = OFFSET;
-        return true;
-    }
-    while (is_alpha(peek(c)))
-        take(c);
-    *ret = WORD;
-    return c->out[-1] != '+' && c->out[-1] != '-';
-}
-
-static bool
-cut_fields(Parser *p, Str in)
-{
-    Cutter c = {in.ptr, in.ptr + in.len, p->text, p->text + sizeof p->text - 1};
-    while (c.at < c.end) {
-        char ch = *c.at;
-        if (is_space(ch) || (is_in(ch, "!\"#$%&'()*,-/:;<=>?@[\\]^_`{|}~") && ch != '-')) {
-            c.at++;
-            continue;
-        }
-        if (p->count == FIELD_MAX_COUNT || c.out_end - c.out < 2)
-            return false;
-        Field *f = &p->fields[p->count++];
-        f->text = c.out;
-        if (is_digit(ch)) {
-            f->kind = cut_digits(&c);
-        } else if (ch == '.') {
-            f->kind = NUMBER;
-            take(&c);
-            take_digits(&c);
-        } else if (is_alpha(ch)) {
-            f->kind = cut_letters(&c);
-        } else if (ch == '+' || ch == '-') {
-            if (!cut_signed(&c, &f->kind))
-                return false;
-        } else {
-            return false;
-        }
-        if (c.out >= c.out_end)
-            return false;
-        *c.out++ = 0;
-    }
-    return p->count > 0;
-}
-
-/* ---- meaning ---- */
 
 static ParseStatus
 learn(Parser *p, u32 parts)
@@ -390,13 +209,13 @@ split_date(char *text, char *pieces[FIELD_MAX_COUNT])
 {
     u32 count = 0;
     while (*text && count < FIELD_MAX_COUNT) {
-        while (*text && !is_digit(*text) && !is_alpha(*text))
+        while (*text && !is_digit(*text) && !is_letter(*text))
             text++;
         if (*text == 0)
             return 0;
         pieces[count++] = text;
         bool digits = is_digit(*text);
-        while (digits ? is_digit(*text) : is_alpha(*text))
+        while (digits ? is_digit(*text) : is_letter(*text))
             text++;
         /* The separator, or (as in "2jan") the first letter of a next piece, ends this one. */
         if (*text)
@@ -414,9 +233,9 @@ mean_date(Parser *p, char *text)
         return PARSE_BAD;
     for (u32 i = 0; i < count; i++) {
         i32 value;
-        if (!is_alpha(pieces[i][0]))
+        if (!is_letter(pieces[i][0]))
             continue;
-        if (find_word(pieces[i], &value) != MONTH || set_month(p, value) != PARSE_OK)
+        if (dateword_find(pieces[i], &value) != WORD_MONTH || set_month(p, value) != PARSE_OK)
             return PARSE_BAD;
         p->month_by_name = true;
         pieces[i] = NULL;
@@ -541,13 +360,13 @@ mean_julian(Parser *p, const char *text)
 static ParseStatus
 mean_zone_or_run(Parser *p, char *text)
 {
-    if (!is_digit(text[0]) && p->expect == UNKNOWN) {
+    if (!is_digit(text[0]) && p->expect == WORD_UNKNOWN) {
         snprintf(p->out->zone, sizeof p->out->zone, "%s", text);
         return PARSE_ZONE_NAME;
     }
     WordKind expect = p->expect;
-    p->expect = UNKNOWN;
-    if (expect == JULIAN_DAY)
+    p->expect = WORD_UNKNOWN;
+    if (expect == WORD_JULIAN_DAY)
         return mean_julian(p, text);
     char *sign = strchr(text, '-');
     if (!sign || (p->known & CLOCK))
@@ -561,8 +380,8 @@ static ParseStatus
 mean_expected(Parser *p, char *text)
 {
     WordKind expect = p->expect;
-    p->expect = UNKNOWN;
-    return expect == JULIAN_DAY ? mean_julian(p, text) : mean_run(p, text, true);
+    p->expect = WORD_UNKNOWN;
+    return expect == WORD_JULIAN_DAY ? mean_julian(p, text) : mean_run(p, text, true);
 }
 
 static ParseStatus
@@ -601,43 +420,43 @@ static ParseStatus
 mean_word(Parser *p, const char *text)
 {
     i32 value;
-    WordKind kind = find_word(text, &value);
+    WordKind kind = dateword_find(text, &value);
     switch (kind) {
-    case MONTH:
+    case WORD_MONTH:
         return mean_month_word(p, value);
-    case WEEKDAY:
+    case WORD_WEEKDAY:
         return learn(p, WEEKDAY_PART);
-    case HALF_DAY:
+    case WORD_HALF_DAY:
         p->half_day = true;
         p->pm = value == 12;
         return learn(p, HALF_PART);
-    case ERA:
+    case WORD_ERA:
         p->bc = value == 1;
         return learn(p, ERA_PART);
-    case NOW:
+    case WORD_NOW:
         return mean_whole(p, PARSED_NOW);
-    case EPOCH:
+    case WORD_EPOCH:
         return mean_whole(p, PARSED_EPOCH);
-    case INFINITE:
+    case WORD_INFINITE:
         return mean_whole(p, value > 0 ? PARSED_POS_INF : PARSED_NEG_INF);
-    case DAY_OFFSET:
+    case WORD_DAY_OFFSET:
         return mean_day_offset(p, value);
-    case MIDNIGHT_UTC:
+    case WORD_MIDNIGHT_UTC:
         return set_clock(p, 0, 0, 0, 0) == PARSE_OK ? set_offset(p, 0) : PARSE_BAD;
-    case ZONE:
+    case WORD_ZONE:
         return set_offset(p, value);
-    case ISO_TIME:
+    case WORD_ISO_TIME:
         if ((p->known & FULL_DATE) != FULL_DATE)
             return PARSE_BAD;
         __attribute__((fallthrough));
-    case JULIAN_DAY:
-        if (p->expect != UNKNOWN)
+    case WORD_JULIAN_DAY:
+        if (p->expect != WORD_UNKNOWN)
             return PARSE_BAD;
         p->expect = kind;
         return PARSE_OK;
-    case IGNORED:
+    case WORD_IGNORED:
         return PARSE_OK;
-    case UNKNOWN:
+    case WORD_UNKNOWN:
         break;
     }
     return PARSE_BAD;
@@ -646,7 +465,7 @@ mean_word(Parser *p, const char *text)
 static ParseStatus
 mean_number_field(Parser *p, char *text)
 {
-    if (p->expect != UNKNOWN)
+    if (p->expect != WORD_UNKNOWN)
         return mean_expected(p, text);
     size_t len = strlen(text);
     char *point = strchr(text, '.');
@@ -665,20 +484,20 @@ mean_field(Parser *p, const Field *field)
 {
     char *text = field->text;
     switch (field->kind) {
-    case NUMBER:
+    case FIELD_AS_NUMBER:
         return mean_number_field(p, text);
-    case DATE:
-        if ((p->known & (MONTH_PART | DAY)) == (MONTH_PART | DAY) || p->expect != UNKNOWN)
+    case FIELD_AS_DATE:
+        if ((p->known & (MONTH_PART | DAY)) == (MONTH_PART | DAY) || p->expect != WORD_UNKNOWN)
             return mean_zone_or_run(p, text);
         return mean_date(p, text);
-    case TIME:
-        if (p->expect == JULIAN_DAY)
+    case FIELD_AS_TIME:
+        if (p->expect == WORD_JULIAN_DAY)
             return PARSE_BAD;
-        p->expect = UNKNOWN;
+        p->expect = WORD_UNKNOWN;
         return mean_time(p, text);
-    case OFFSET:
+    case FIELD_AS_OFFSET:
         return mean_offset(p, text);
-    case WORD:
+    case FIELD_AS_WORD:
         break;
     }
     return mean_word(p, text);
@@ -750,14 +569,14 @@ fields_parse(Str in, i32 today_days, Parsed *ret)
     p.today_days = today_days;
     p.out = ret;
     in = text_trim(in);
-    if (in.len > TEXT_MAX || !cut_fields(&p, in))
+    if (!fields_cut(in, &p.cut))
         return PARSE_BAD;
-    for (u32 i = 0; i < p.count; i++) {
-        ParseStatus status = mean_field(&p, &p.fields[i]);
+    for (u32 i = 0; i < p.cut.count; i++) {
+        ParseStatus status = mean_field(&p, &p.cut.fields[i]);
         if (status != PARSE_OK)
             return status;
     }
-    if (p.expect != UNKNOWN)
+    if (p.expect != WORD_UNKNOWN)
         return PARSE_BAD;
     if (ret->kind != PARSED_TIME)
         return PARSE_OK;
