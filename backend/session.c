@@ -237,6 +237,7 @@ sign_in(Session *s)
 {
     s->plans = plans_new(s->arena);
     s->txn = txn_new(s->arena, &s->boot->shm, s->boot->slot, s->boot->generation, &s->lock_timeout_ms);
+    exec_init(&s->boot->shm, s->boot->slot, (u32)conf_int(&s->boot->conf, worker_threads));
     signin(s);
     s->signed_in = true;
 }

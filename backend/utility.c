@@ -116,11 +116,11 @@ utility_explain(Session *s, Portal *p)
     if (b->analyze) {
         if (b->explained->kind != BST_SELECT)
             err_throw(ERR_FEATURE_NOT_SUPPORTED, "EXPLAIN ANALYZE of a statement that writes is not supported yet");
-        figures = exec_open(&p->ctx, p->plan->plan);
+        figures = exec_open_measured(&p->ctx, p->plan->plan);
         while (exec_next(figures, &batch))
             interrupt_check();
     }
-    plan_explain(p->plan->plan, p->arena, text, b->format_json, figures);
+    plan_explain(p->plan->plan, p->arena, text, b->format_json, figures ? exec_figures(figures) : NULL);
     if (figures)
         exec_close(figures);
     if (text->failed)

@@ -19,8 +19,14 @@ typedef struct ExecContext {
     u64 memory_limit_bytes;
 } ExecContext;
 
-/* SELECT and EXPLAIN. Batches come with decoded text (data = Str) and NULL masks, no selection, at most VEC_SIZE rows. */
+/* Once in a backend, before the first execution: whose boxes tell how busy the machine is, and the threads a query may use (0: one a core). */
+void exec_init(const Shm *shm, u32 own_slot, u32 worker_threads);
+
+/* SELECT. Batches come with decoded text (data = Str) and NULL masks, no selection, at most VEC_SIZE rows. */
 Exec *exec_open(ExecContext *ctx, const Plan *plan);
+/* The same, measured, for EXPLAIN ANALYZE; the figures are complete once exec_next has said false. */
+Exec *exec_open_measured(ExecContext *ctx, const Plan *plan);
+const struct PlanFigures *exec_figures(const Exec *e);
 /* false at the end. The batch stays valid until the next call. Throws. */
 bool exec_next(Exec *e, Batch *ret);
 void exec_close(Exec *e);

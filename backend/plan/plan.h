@@ -11,6 +11,7 @@
 #include "common/store/store.h"
 
 typedef struct PlanNode PlanNode;
+struct PlanFigures;
 
 typedef struct PlanColumn {
     Str name;
@@ -26,11 +27,12 @@ typedef struct Plan {
     u32 column_count;        /* result columns, for RowDescription */
     PlanColumn *columns;
     u64 catalog_version;     /* bound to this; another one: bind again */
+    u32 node_count;
 } Plan;
 
 /* Throws. Everything lives in a. */
 Plan *plan_make(Arena *a, const BStmt *stmt, const Root *root);
-/* EXPLAIN's lines; with `exec` (struct Exec of exec.h, may be NULL) the measured figures. */
-void plan_explain(const Plan *p, Arena *a, ByteBuf *to, bool json, const void *figures);
+/* EXPLAIN's lines, or one JSON text; `figures` are those of exec_figures; NULL without ANALYZE. */
+void plan_explain(const Plan *p, Arena *a, ByteBuf *to, bool json, const struct PlanFigures *figures);
 
 #endif

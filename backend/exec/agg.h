@@ -1,0 +1,78 @@
+/*
+ * agg.h
+ *    What the files of aggregation share. See agg.c for the idea.
+ */
+#ifndef EXEC_AGG_H
+#define EXEC_AGG_H
+
+#include "backend/exec/keytable.h"
+
+enum { DIRECT_MAX_KEYS = 8 };
+
+/* A group key that is a small integer: a dictionary code or an integer of a known range; its last value stands for NULL. */
+typedef struct DirectKey {
+    const DictShm *dict; /* text */
+    i64 lo;
+    u32 dim, factor;
+} DirectKey;
+
+typedef struct Direct {
+    bool on;
+    u32 dims;     /* product of all keys' */
+    u32 replicas; /* few groups: rows of a batch alternate between copies, so that additions do not wait for each other */
+    DirectKey keys[DIRECT_MAX_KEYS];
+} Direct;
+
+/* One thread's groups. */
+typedef struct AggLocal {
+    Worker *worker;
+    Eval *groups, *args;
+    ExprState **filters;
+    KeyForm *forms, *distinct_forms;
+    VecBuf *decode, *taken;
+    u64 *hashes;
+    u32 *numbers, *taken_numbers;
+    u16 *sel;
+    KeyTable table;
+    u8 *states;
+    u32 state_capacity;
+    KeyTable *distinct;  /* one a call that is DISTINCT: (group, value) */
+    u8 *direct_states, *direct_seen;
+    u64 *map;            /* while merging: partition << 32 | number of each group */
+} AggLocal;
+
+typedef struct Agg {
+    Exec *exec;
+    const PlanNode *node;
+    const PlanAgg *plan;
+    Op sink;
+    u32 stride;
+    u32 *offsets;        /* of each call's state */
+    KeyClass *classes;
+    bool *copy_text, any_distinct;
+    Direct direct;
+    AggLocal **locals;   /* by worker; NULL where it did not run */
+} Agg;
+
+/* One run of finished groups. */
+typedef struct GroupSet {
+    KeyTable *table;
+    u8 *states;
+} GroupSet;
+
+/* ---- agg_direct.c ---- */
+void direct_choose(Agg *a, u64 rows);
+bool direct_numbers(const Agg *a, AggLocal *l, const Vec *groups, u32 count, u32 *numbers);
+typedef void (*DirectVisit)(void *ctx, Worker *w, const u32 *indexes, u32 count, const u8 *states);
+/* Groups with index first … end-1 that any thread has seen, merged, in batches. `states` has room for VEC_SIZE states. */
+void direct_collect(const Agg *a, Worker *w, u32 first, u32 end, u8 *states, DirectVisit visit, void *ctx);
+/* The key column of these groups. */
+void direct_key(const Agg *a, Arena *arena, u32 key, const u32 *indexes, u32 count, VecBuf *buf, Vec *ret);
+void agg_merge_state(const Agg *a, u8 *to, const u8 *from);
+
+/* ---- agg_merge.c ---- */
+/* Bring all threads' hash groups together: one GroupSet or more. */
+GroupSet *agg_merge(Agg *a, u32 *ret_count);
+u8 *agg_states(const Agg *a, Worker *w, u8 *states, u32 *capacity, u32 count);
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * run.h
+ *    Inside the executor: pipelines of a source, operators and a sink, run morsel by morsel on several threads.
+ *
+ * A plan tree is cut at its breakers (hash build, aggregation, sort). Each piece is a pipeline: the source cuts its rows into morsels; a worker
+ * takes a morsel, pushes its batches through the operators into the sink. Batches between operators are dense: no selection, no constant
+ * vectors, at most VEC_SIZE rows; text is coded (codes + dict) or decoded. A batch is valid during the push only; sinks copy.
+ * Operators are shared; what a thread changes is its own state. Only the session thread opens, finishes and closes.
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include "backend/exec/exec.h"
+#include "backend/plan/node.h"
+#include "backend/throw.h"
+
+typedef struct Worker Worker;
+typedef struct Op Op;
+typedef struct Source Source;
+typedef struct Pipeline Pipeline;
+
+struct Worker {
+    Exec *exec;
+    u32 index;      /* 0 is the session's thread */
+    Arena *arena;   /* until the execution ends */
+    Arena *scratch; /* until the next batch of the source */
+    Arena *wave;    /* result rows of the present wave */
+    Pipeline *pipeline;
+    void **states;  /* of the running pipeline, one an operator */
+    u64 morsel;
+    u32 batches;    /* since interrupts were last looked at */
+};
+
+struct Op {
+    const PlanNode *node; /* whose rows it makes; NULL for sinks */
+    Op *next;
+    u32 index;
+    void *(*open)(Op *op, Worker *w); /* a thread's state */
+    void (*push)(Op *op, void *state, Worker *w, Batch *b);
+};
+
+struct Source {
+    const PlanNode *node;
+    u64 morsel_count;
+    u64 row_count;     /* about: decides on threads */
+    bool single_batch; /* at most one batch comes, and its memory lives as long as the execution */
+    void *(*open)(Source *s, Worker *w);
+    void (*run)(Source *s, void *state, Worker *w, u64 morsel);
+    u64 (*remaining)(Source *s); /* rows still to do when a bound makes blocks superfluous; may be NULL */
+};
+
+struct Pipeline {
+    Source *source;
+    Op *first, *last;
+    u32 op_count;
+    bool fan_out;    /* an operator may make more batches than it gets */
+    void **sources;  /* per worker, the source's state */
+    void ***states;  /* per worker and operator */
+    u64 next_morsel, end_morsel; /* taken with counter_add_u64 */
+};
+
+struct Exec {
+    ExecContext *ctx;
+    const Plan *plan;
+    const Snapshot *snapshot;
+    Arena *arena;
+    PlanFigures *figures; /* EXPLAIN ANALYZE only */
+    u64 memory_bytes;     /* counter */
+    u32 worker_count;     /* workers made so far */
+    Worker *workers;      /* exec_max_workers() of them */
+    struct Pull *pull;
+    bool done;
+};
+
+/* ---- exec.c ---- */
+Pipeline *exec_build(Exec *e, const PlanNode *node);
+void pipeline_add(Pipeline *p, Op *op);
+/* Run all morsels into the sink that was added last. */
+void pipeline_run(Exec *e, Pipeline *p);
+void pipeline_run_range(Exec *e, Pipeline *p, u64 first, u64 end);
+/* The next operator gets b; empty batches go nowhere. */
+void op_emit(Op *op, Worker *w, Batch *b);
+/* Source: a batch enters the pipeline. Resets the scratch afterwards and looks at interrupts. */
+void source_emit(Source *s, Worker *w, Batch *b);
+typedef struct Pull Pull;
+Pull *pull_open(Exec *e, const PlanNode *node);
+bool pull_next(Pull *p, Batch *ret);
+const TableShm *exec_table(Exec *e, u32 table_id);
+Exec *exec_new(ExecContext *ctx, const Plan *plan);
+void exec_release(Exec *e);
+
+/* ---- parallel.c ---- */
+typedef void (*TaskFn)(void *ctx, Worker *w, u64 task);
+/* Workers at most, the session's included. */
+u32 exec_max_workers(void);
+/* Run fn for tasks 0 .. count-1 on up to `wanted` workers; throws the first error. */
+void exec_parallel(Exec *e, u32 wanted, u64 count, TaskFn fn, void *ctx);
+/* fn once a worker (task = worker index). */
+void exec_on_workers(Exec *e, u32 wanted, TaskFn fn, void *ctx);
+void worker_check(Worker *w);
+
+/* ---- memory.c ---- */
+void exec_charge(Exec *e, u64 bytes);
+void exec_uncharge(Exec *e, u64 bytes);
+/* Zeroed memory of a worker, counted; big pieces can be freed. */
+void *exec_alloc(Worker *w, u64 bytes);
+void exec_free(Worker *w, void *piece, u64 bytes);
+/* A larger copy; the rest is zero. */
+void *exec_grow(Worker *w, void *old, u64 old_bytes, u64 new_bytes);
+
+/* ---- vecs.c ---- */
+typedef struct VecBuf {
+    u32 capacity;
+    void *data;
+    u8 *nulls;
+    u32 *codes;
+} VecBuf;
+static inline u32 vec_width(const Vec *v) { return v->codes ? 4 : phys_width(v->phys); }
+/* Room for `capacity` elements of phys; made at the first use. */
+void vecbuf_need(Arena *a, VecBuf *buf, PhysType phys, u32 capacity);
+void vec_take(Arena *a, const Vec *in, const u16 *rows, u32 count, VecBuf *buf, Vec *ret);
+/* Rows of a long vector; UINT32_MAX gives NULL when `outer`. */
+void vec_take32(Arena *a, const Vec *in, const u32 *rows, u32 count, bool outer, VecBuf *buf, Vec *ret);
+void vec_flatten(Arena *a, Vec *v, u32 count, VecBuf *buf);
+void vec_decode(Arena *a, Vec *v, u32 count, VecBuf *buf);
+/* Convert to another physical form of the same SQL type. */
+void vec_convert(Arena *a, Vec *v, u32 count, TypeId type, i32 typmod, PhysType phys, u8 scale, VecBuf *buf);
+
+/* A PlanExpr of one thread. */
+typedef struct Eval {
+    const PlanExpr *expr;
+    ExprState *state;
+    VecBuf flat;
+} Eval;
+void eval_open(Eval *v, Worker *w, const PlanExpr *x);
+void eval_run(Eval *v, Worker *w, const Batch *b, Vec *ret);
+
+/* ---- rows.c ---- */
+typedef struct RowColumn { PhysType phys; u8 scale; bool stable; } RowColumn;
+typedef struct RowChunk {
+    struct RowChunk *next;
+    u32 count, capacity;
+    u64 bytes;
+    Vec *columns;
+} RowChunk;
+typedef struct RowStore {
+    u32 column_count;
+    const RowColumn *types;
+    RowChunk *first, *last;
+    u64 row_count;
+} RowStore;
+/* All rows in one run of arrays. */
+typedef struct RowFlat {
+    u64 row_count;
+    u32 column_count;
+    Vec *columns;
+} RowFlat;
+void rows_append(Worker *w, Arena *a, RowStore *s, const Batch *b);
+void rows_flatten(Exec *e, RowStore *const *stores, u32 count, const RowColumn *types, u32 column_count, RowFlat *ret);
+RowColumn *rows_types(Arena *a, const PlanSlot *slots, u32 count);
+/* A source over flat rows, in `order` (NULL: as they are). */
+Source *rows_source(Exec *e, const PlanNode *node, const RowFlat *flat, const u32 *order, u64 count);
+
+/* ---- operators: each adds itself to a pipeline, or makes a new one's source ---- */
+Source *scan_source(Exec *e, const PlanNode *n);
+Source *values_source(Exec *e, const PlanNode *n);
+Source *key_source(Exec *e, const PlanNode *n);
+Op *filter_op(Exec *e, const PlanNode *n);
+Op *project_op(Exec *e, const PlanNode *n);
+Op *fetch_op(Exec *e, const PlanNode *n);
+Op *key_join_op(Exec *e, const PlanNode *n);
+Op *hash_join_op(Exec *e, const PlanNode *n);
+Op *loop_join_op(Exec *e, const PlanNode *n);
+Source *agg_source(Exec *e, const PlanNode *n);
+Source *sort_source(Exec *e, const PlanNode *n);
+/* Rows LIMIT keeps and OFFSET drops; UINT64_MAX = all. */
+void limit_values(Exec *e, const PlanSort *s, u64 *ret_limit, u64 *ret_offset);
+
+/* A bound that a top-N gives its scan: rows whose normalised first key is above it cannot get in. */
+typedef struct SortBound {
+    const PlanSortKey *key;
+    u64 worst; /* relaxed; UINT64_MAX: none yet */
+} SortBound;
+void scan_set_bound(Source *s, SortBound *bound);
+/* Order-preserving image of a fixed-width value of up to 8 bytes; false when phys has none. */
+bool sort_has_image(PhysType phys);
+void sort_images(const Vec *v, u32 count, const PlanSortKey *key, u64 *images);
+
+/* What is known about a column before running: where it comes from. */
+bool column_int_range(Exec *e, const PlanNode *n, u32 column, i64 *ret_lo, i64 *ret_hi);
+const DictShm *column_dict(Exec *e, const PlanNode *n, u32 column);
+
+#endif

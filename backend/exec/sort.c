@@ -1,0 +1,106 @@
+/*
+ * sort.c
+ *    ORDER BY: all rows are kept, items of (image, row) sorted in parallel runs, the runs merged, the rows read in that order.
+ */
+#include "backend/exec/sort.h"
+
+enum { ROWS_PER_RUN = 64 * 1024, TOPN_MAX_ROWS = 1 << 20 };
+
+typedef struct Sort {
+    Op sink;
+    Exec *exec;
+    const PlanNode *node;
+    RowStore **stores;
+    RowColumn *types;
+    RowFlat *rows;
+    SortOrder order;
+    SortItem *items, *room;
+    u64 run; /* rows of a sorted run */
+} Sort;
+
+static void *
+keep_open(Op *op, Worker *w)
+{
+    Sort *s = (Sort *)op;
+    RowStore *store = ARENA_NEW(w->arena, RowStore);
+    store->types = s->types;
+    store->column_count = s->node->left->slot_count;
+    s->stores[w->index] = store;
+    return store;
+}
+
+static void
+keep_push(Op *op, void *state, Worker *w, Batch *b)
+{
+    (void)op;
+    rows_append(w, w->arena, state, b);
+}
+
+static void
+sort_run(void *ctx, Worker *w, u64 task)
+{
+    (void)w;
+    Sort *s = ctx;
+    u64 first = task * s->run, count = MIN(s->run, s->rows->row_count - first);
+    sort_make_items(&s->order, (u32)first, (u32)count, s->items + first);
+    sort_items(&s->order, s->items + first, s->room + first, count);
+}
+
+static void
+merge_runs(void *ctx, Worker *w, u64 task)
+{
+    (void)w;
+    Sort *s = ctx;
+    u64 first = task * 2 * s->run, left = s->rows->row_count - first;
+    u64 a = MIN(s->run, left), b = MIN(s->run, left - a);
+    sort_merge(&s->order, s->items + first, a, s->items + first + a, b, s->room + first);
+}
+
+/* The rows' numbers in order. */
+static u32 *
+sort_rows(Sort *s)
+{
+    Exec *e = s->exec;
+    Worker *w = &e->workers[0];
+    u64 n = s->rows->row_count;
+    s->items = exec_alloc(w, n * sizeof *s->items);
+    s->room = exec_alloc(w, n * sizeof *s->room);
+    s->run = ROWS_PER_RUN;
+    exec_parallel(e, exec_max_workers(), (n + s->run - 1) / s->run, sort_run, s);
+    for (; s->run < n; s->run *= 2) {
+        exec_parallel(e, exec_max_workers(), (n + 2 * s->run - 1) / (2 * s->run), merge_runs, s);
+        SortItem *t = s->items;
+        s->items = s->room;
+        s->room = t;
+    }
+    u32 *order = exec_alloc(w, n * sizeof *order);
+    for (u64 i = 0; i < n; i++)
+        order[i] = s->items[i].row;
+    exec_free(w, s->items, n * sizeof *s->items);
+    exec_free(w, s->room, n * sizeof *s->room);
+    return order;
+}
+
+Source *
+sort_source(Exec *e, const PlanNode *n)
+{
+    u64 limit, offset;
+    limit_values(e, &n->sort, &limit, &offset);
+    if (n->kind == PN_TOPN && limit <= TOPN_MAX_ROWS && offset <= TOPN_MAX_ROWS)
+        return topn_source(e, n, limit, offset);
+    Sort *s = ARENA_NEW(e->arena, Sort);
+    s->sink = (Op){.open = keep_open, .push = keep_push};
+    s->exec = e;
+    s->node = n;
+    s->stores = ARENA_ARRAY(e->arena, RowStore *, exec_max_workers());
+    s->types = rows_types(e->arena, n->left->slots, n->left->slot_count);
+    Pipeline *p = exec_build(e, n->left);
+    pipeline_add(p, &s->sink);
+    pipeline_run(e, p);
+    s->rows = ARENA_NEW(e->arena, RowFlat);
+    rows_flatten(e, s->stores, e->worker_count, s->types, n->left->slot_count, s->rows);
+    s->order = (SortOrder){n->sort.keys, n->sort.key_count, s->rows->columns};
+    u32 *order = sort_rows(s);
+    u64 skip = MIN(offset, s->rows->row_count);
+    return rows_source(e, n, s->rows, order + skip, MIN(limit, s->rows->row_count - skip));
+}

@@ -1,0 +1,33 @@
+/*
+ * sort.h
+ *    What full sort and top-N share: rows as items of an order-preserving image and a row number.
+ */
+#ifndef EXEC_SORT_H
+#define EXEC_SORT_H
+
+#include "backend/exec/run.h"
+
+/* image: of the first key; a smaller image comes first, equal images say nothing. */
+typedef struct SortItem {
+    u64 image;
+    u32 row, pad;
+} SortItem;
+
+typedef struct SortOrder {
+    const PlanSortKey *keys;
+    u32 key_count;
+    const Vec *columns; /* flat; keys are columns of it */
+} SortOrder;
+
+/* <0, 0, >0 by all keys; rows that are equal in all keep their order (row numbers). */
+int sort_compare(const SortOrder *o, const SortItem *a, const SortItem *b);
+void sort_make_items(const SortOrder *o, u32 first, u32 count, SortItem *items);
+/* Merge sort; `room` has space for count items. The result is in items. */
+void sort_items(const SortOrder *o, SortItem *items, SortItem *room, u64 count);
+void sort_merge(const SortOrder *o, const SortItem *a, u64 a_count, const SortItem *b, u64 b_count, SortItem *to);
+/* Bring the n smallest to the front, in any order. */
+void sort_select(const SortOrder *o, SortItem *items, u64 count, u64 n);
+
+Source *topn_source(Exec *e, const PlanNode *n, u64 limit, u64 offset);
+
+#endif

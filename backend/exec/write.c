@@ -1,0 +1,231 @@
+/*
+ * write.c
+ *    Statements that change something: the rows are computed at the statement's snapshot, handed to txn, and written in one request.
+ *
+ * When the answer is RETRY the snapshot has moved and the whole statement runs again, keeping its locks. REPLAN goes back to the session. Vectors
+ * for txn have exactly the physical form of their columns.
+ */
+#include "backend/exec/run.h"
+
+typedef struct Writer {
+    Exec *exec;
+    TxnWrite *write;
+    const TableDef *def;
+    u32 column_count;     /* of the batches for txn */
+    u16 *columns;         /* their table columns */
+    i32 *from;            /* of each, the source's column; -1: NULL */
+    Vec *vecs;
+    VecBuf *convert, *text;
+    Vec *null_vecs;       /* a column of NULLs for every missing one */
+    u64 rows;
+} Writer;
+
+static void
+set_null_column(Writer *w, u32 i, Arena *a, u32 count)
+{
+    Vec *v = &w->null_vecs[i];
+    const ColumnDef *c = &w->def->columns[w->columns[i]];
+    if (!v->data) {
+        u32 room = count <= 32 ? 32 : VEC_SIZE;
+        *v = (Vec){.phys = (PhysType)c->phys, .scale = c->scale};
+        v->data = arena_zalloc(a, (size_t)room * phys_width(v->phys));
+        v->null_mask = arena_alloc(a, room);
+        memset(v->null_mask, 1, room);
+        for (u32 r = 0; v->phys == PHYS_STR && r < room; r++)
+            ((Str *)v->data)[r] = (Str){"", 0};
+        w->convert[i].capacity = room;
+    }
+    if (w->convert[i].capacity < count) {
+        v->data = NULL;
+        set_null_column(w, i, a, VEC_SIZE);
+    }
+    w->vecs[i] = *v;
+}
+
+/* The batch for txn: one vector a column, of its physical form. */
+static void
+shape_batch(Writer *w, const Batch *b, Batch *ret)
+{
+    Arena *a = w->exec->arena;
+    for (u32 i = 0; i < w->column_count; i++) {
+        if (w->from[i] < 0) {
+            set_null_column(w, i, a, b->count);
+            continue;
+        }
+        const ColumnDef *c = &w->def->columns[w->columns[i]];
+        w->vecs[i] = b->columns[w->from[i]];
+        vec_convert(a, &w->vecs[i], b->count, (TypeId)c->type, c->typmod, (PhysType)c->phys, c->scale, &w->convert[i]);
+    }
+    *ret = (Batch){.count = b->count, .column_count = w->column_count, .columns = w->vecs};
+}
+
+static void
+open_writer(Writer *w, Exec *e, const TableShm *table, u32 column_count)
+{
+    *w = (Writer){.exec = e, .def = table_def(table), .column_count = column_count};
+    w->columns = ARENA_ARRAY(e->arena, u16, column_count);
+    w->from = ARENA_ARRAY(e->arena, i32, column_count);
+    w->vecs = ARENA_ARRAY(e->arena, Vec, column_count);
+    w->null_vecs = ARENA_ARRAY(e->arena, Vec, column_count);
+    w->convert = ARENA_ARRAY(e->arena, VecBuf, column_count);
+    w->write = txn_write_begin(e->ctx->txn, e->arena, table);
+}
+
+/* INSERT and COPY: all columns of the table; those not named are NULL. */
+static void
+open_insert(Writer *w, Exec *e, const TableShm *table, const BStmt *stmt)
+{
+    u32 n = table_def(table)->column_count;
+    open_writer(w, e, table, n);
+    for (u32 i = 0; i < n; i++) {
+        w->columns[i] = (u16)i;
+        w->from[i] = -1;
+    }
+    for (u32 i = 0; i < stmt->column_count; i++)
+        w->from[stmt->columns[i]] = (i32)i;
+}
+
+static void
+write_batch(Writer *w, const BStmt *stmt, const Batch *b)
+{
+    Batch shaped;
+    w->rows += b->count;
+    if (stmt->kind == BST_DELETE) {
+        txn_delete(w->write, b->columns[0].data, b->count);
+        return;
+    }
+    shape_batch(w, b, &shaped);
+    if (stmt->kind == BST_INSERT)
+        txn_insert(w->write, &shaped);
+    else
+        txn_update(w->write, b->columns[0].data, w->columns, w->column_count, &shaped);
+}
+
+static TxnOutcome
+run_once(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
+{
+    const BStmt *stmt = plan->stmt;
+    Exec *e = exec_new(ctx, plan);
+    const TableShm *table = store_table(e->snapshot->root, stmt->table_id);
+    if (!table || table_def(table)->schema_version != stmt->schema_version) {
+        exec_close(e);
+        return TXN_REPLAN;
+    }
+    Writer w;
+    if (stmt->kind == BST_INSERT)
+        open_insert(&w, e, table, stmt);
+    else {
+        open_writer(&w, e, table, stmt->kind == BST_UPDATE ? stmt->column_count : 0);
+        for (u32 i = 0; i < w.column_count; i++) {
+            w.columns[i] = stmt->columns[i];
+            w.from[i] = (i32)i + 1; /* the row id comes first */
+        }
+    }
+    Pull *pull = pull_open(e, plan->root);
+    Batch b;
+    while (pull_next(pull, &b))
+        write_batch(&w, stmt, &b);
+    TxnOutcome outcome = txn_write_finish(w.write);
+    *ret_rows = w.rows;
+    exec_close(e);
+    return outcome;
+}
+
+static ExecOutcome
+write_rows(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
+{
+    for (;;) {
+        switch (run_once(ctx, plan, ret_rows)) {
+        case TXN_DONE:
+            return EXEC_DONE;
+        case TXN_REPLAN:
+            return EXEC_REPLAN;
+        case TXN_RETRY:
+            break;
+        }
+    }
+}
+
+static ExecOutcome
+outcome_of(TxnOutcome o)
+{
+    return o == TXN_DONE ? EXEC_DONE : EXEC_REPLAN;
+}
+
+ExecOutcome
+exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
+{
+    const BStmt *stmt = plan->stmt;
+    bool exists = false;
+    *ret_rows = 0;
+    switch (stmt->kind) {
+    case BST_INSERT:
+    case BST_UPDATE:
+    case BST_DELETE:
+        return write_rows(ctx, plan, ret_rows);
+    case BST_CREATE_TABLE:
+        if (!stmt->create) /* IF NOT EXISTS, and it does: the binder left a notice */
+            return EXEC_DONE;
+        return outcome_of(txn_create_table(ctx->txn, stmt->create, stmt->if_not_exists, &exists));
+    case BST_DROP_TABLE:
+        return stmt->drop_count ? outcome_of(txn_drop_tables(ctx->txn, stmt->drop_ids, stmt->drop_count)) : EXEC_DONE;
+    case BST_TRUNCATE:
+        return outcome_of(txn_truncate(ctx->txn, stmt->table_id));
+    default:
+        err_throw(ERR_INTERNAL_ERROR, "a statement that writes nothing was run as one that does");
+    }
+}
+
+/* ---- COPY FROM ---- */
+
+struct ExecCopy {
+    Writer writer;
+    const BStmt *stmt;
+    bool replan;
+};
+
+ExecCopy *
+exec_copy_begin(ExecContext *ctx, const Plan *plan)
+{
+    Exec *e = exec_new(ctx, plan);
+    ExecCopy *c = ARENA_NEW(ctx->arena, ExecCopy);
+    c->stmt = plan->stmt;
+    const TableShm *table = store_table(e->snapshot->root, plan->stmt->table_id);
+    c->writer.exec = e;
+    c->replan = !table || table_def(table)->schema_version != plan->stmt->schema_version;
+    if (!c->replan)
+        open_insert(&c->writer, e, table, plan->stmt);
+    return c;
+}
+
+void
+exec_copy_rows(ExecCopy *c, const Batch *b)
+{
+    if (c->replan)
+        return;
+    Batch shaped;
+    shape_batch(&c->writer, b, &shaped);
+    c->writer.rows += b->count;
+    txn_insert(c->writer.write, &shaped);
+}
+
+ExecOutcome
+exec_copy_end(ExecCopy *c, u64 *ret_rows)
+{
+    *ret_rows = c->writer.rows;
+    if (c->replan)
+        return EXEC_REPLAN;
+    TxnOutcome o = txn_write_finish(c->writer.write);
+    exec_close(c->writer.exec);
+    if (o == TXN_RETRY) /* the client's rows are gone: it has to send them again */
+        err_throw(ERR_SERIALIZATION_FAILURE, "could not serialize access due to concurrent update");
+    return outcome_of(o);
+}
+
+void
+exec_copy_abort(ExecCopy *c)
+{
+    if (c->writer.write)
+        txn_write_abort(c->writer.write);
+    exec_close(c->writer.exec);
+}

@@ -1,0 +1,192 @@
+/*
+ * deparse.c
+ *    Bound expressions as text for EXPLAIN, in PostgreSQL's look.
+ */
+#include "backend/plan/deparse.h"
+
+static void put(const Deparse *d, const BExpr *e);
+
+static void
+put_list(const Deparse *d, const BExpr *e, u32 first, const char *between)
+{
+    for (u32 i = first; i < e->arg_count; i++) {
+        if (i > first)
+            buf_str(d->to, between);
+        put(d, e->args[i]);
+    }
+}
+
+static void
+put_const(const Deparse *d, const BExpr *e)
+{
+    static const TypeFormat format = {0, 1};
+    const Value *v = &e->value;
+    if (v->is_null) {
+        buf_printf(d->to, "NULL::%s", type_format(d->arena, e->type, e->typmod));
+        return;
+    }
+    if (e->type == TYPE_INT2 || e->type == TYPE_INT4 || e->type == TYPE_INT8 || e->type == TYPE_BOOL) {
+        if (e->type == TYPE_BOOL)
+            buf_str(d->to, v->b ? "true" : "false");
+        else
+            value_out(d->to, &format, v);
+        return;
+    }
+    buf_u8(d->to, '\'');
+    value_out(d->to, &format, v);
+    buf_printf(d->to, "'::%s", type_format(d->arena, e->type, -1));
+}
+
+static void
+put_func(const Deparse *d, const BExpr *e)
+{
+    const FuncDef *f = func_def(e->func);
+    if (!f->is_operator) {
+        buf_printf(d->to, "%s(", f->name);
+        put_list(d, e, 0, ", ");
+        buf_u8(d->to, ')');
+        return;
+    }
+    buf_u8(d->to, '(');
+    if (e->arg_count == 1) {
+        buf_printf(d->to, "%s ", f->name);
+        put(d, e->args[0]);
+    } else {
+        put(d, e->args[0]);
+        buf_printf(d->to, " %s ", f->name);
+        put(d, e->args[1]);
+    }
+    buf_u8(d->to, ')');
+}
+
+static void
+put_case(const Deparse *d, const BExpr *e)
+{
+    buf_str(d->to, "CASE");
+    for (u32 i = 0; i + 1 < e->arg_count; i += 2) {
+        buf_str(d->to, " WHEN ");
+        put(d, e->args[i]);
+        buf_str(d->to, " THEN ");
+        put(d, e->args[i + 1]);
+    }
+    buf_str(d->to, " ELSE ");
+    put(d, e->args[e->arg_count - 1]);
+    buf_str(d->to, " END");
+}
+
+static void
+put_call(const Deparse *d, const BExpr *e, const char *name)
+{
+    buf_printf(d->to, "%s(", name);
+    put_list(d, e, 0, ", ");
+    buf_u8(d->to, ')');
+}
+
+static void
+put_group(const Deparse *d, const BExpr *e)
+{
+    if (d->query && e->index < d->query->group_count)
+        put(d, d->query->group_by[e->index]);
+    else
+        buf_printf(d->to, "group %u", e->index + 1);
+}
+
+static void
+put_column(const Deparse *d, const BExpr *e)
+{
+    if (!d->query || e->rel >= d->query->rel_count) {
+        buf_printf(d->to, "column %u", e->column + 1);
+        return;
+    }
+    const BRel *r = &d->query->rels[e->rel];
+    if (d->query->rel_count > 1)
+        buf_printf(d->to, "%.*s.", (int)r->alias.len, r->alias.ptr);
+    if (e->column == BCOL_CTID || e->column == BCOL_TABLEOID || e->column == BCOL_XMIN)
+        buf_str(d->to, e->column == BCOL_CTID ? "ctid" : e->column == BCOL_TABLEOID ? "tableoid" : "xmin");
+    else
+        buf_printf(d->to, "%.*s", (int)r->columns[e->column].name.len, r->columns[e->column].name.ptr);
+}
+
+static void
+put_test(const Deparse *d, const BExpr *e)
+{
+    buf_u8(d->to, '(');
+    put(d, e->args[0]);
+    if (e->kind == BX_IS_NULL)
+        buf_str(d->to, e->negated ? " IS NOT NULL" : " IS NULL");
+    else if (e->kind == BX_IS_BOOL)
+        buf_printf(d->to, " IS %s%s", e->negated ? "NOT " : "", e->value.is_null ? "UNKNOWN" : e->value.b ? "TRUE" : "FALSE");
+    else if (e->kind == BX_DISTINCT) {
+        buf_printf(d->to, " IS %sDISTINCT FROM ", e->negated ? "NOT " : "");
+        put(d, e->args[1]);
+    } else {
+        buf_printf(d->to, " %s (", e->negated ? "<> ALL" : "= ANY");
+        put_list(d, e, 1, ", ");
+        buf_u8(d->to, ')');
+    }
+    buf_u8(d->to, ')');
+}
+
+static void
+put_aggregate(const Deparse *d, const BExpr *e)
+{
+    if (d->query && e->index < d->query->agg_count)
+        deparse_agg(d, &d->query->aggs[e->index]);
+    else
+        buf_printf(d->to, "aggregate %u", e->index + 1);
+}
+
+static void
+put(const Deparse *d, const BExpr *e)
+{
+    switch (e->kind) {
+    case BX_CONST: put_const(d, e); return;
+    case BX_PARAM: buf_printf(d->to, "$%u", e->index + 1); return;
+    case BX_COLUMN: put_column(d, e); return;
+    case BX_FUNC: put_func(d, e); return;
+    case BX_CAST:
+        buf_u8(d->to, '(');
+        put(d, e->args[0]);
+        buf_printf(d->to, ")::%s", type_format(d->arena, e->type, e->typmod));
+        return;
+    case BX_AND:
+    case BX_OR:
+        buf_u8(d->to, '(');
+        put_list(d, e, 0, e->kind == BX_AND ? " AND " : " OR ");
+        buf_u8(d->to, ')');
+        return;
+    case BX_NOT:
+        buf_str(d->to, "(NOT ");
+        put(d, e->args[0]);
+        buf_u8(d->to, ')');
+        return;
+    case BX_IS_NULL: case BX_IS_BOOL: case BX_DISTINCT: case BX_IN: put_test(d, e); return;
+    case BX_CASE: put_case(d, e); return;
+    case BX_COALESCE: put_call(d, e, "COALESCE"); return;
+    case BX_NULLIF: put_call(d, e, "NULLIF"); return;
+    case BX_GREATEST: put_call(d, e, e->negated ? "LEAST" : "GREATEST"); return;
+    case BX_AGG: put_aggregate(d, e); return;
+    case BX_GROUP: put_group(d, e); return;
+    case BX_SUBQUERY:
+    case BX_WINDOW:
+        break;
+    }
+    buf_str(d->to, "?");
+}
+
+void
+deparse_expr(const Deparse *d, const BExpr *e)
+{
+    put(d, e);
+}
+
+void
+deparse_agg(const Deparse *d, const BAgg *a)
+{
+    buf_printf(d->to, "%s(%s", agg_def(a->agg)->name, a->distinct ? "DISTINCT " : "");
+    if (a->arg)
+        put(d, a->arg);
+    else
+        buf_u8(d->to, '*');
+    buf_u8(d->to, ')');
+}

@@ -1,0 +1,229 @@
+/*
+ * from.c
+ *    FROM and WHERE: conditions move down to their relations, inner joins are ordered by estimated size, outer joins stay where they are.
+ *
+ * Inner joins of a group are planned left-deep: the largest side is the probe side of one pipeline, and the others are joined to it, connected
+ * and smallest first, each as the build side. When some side is tiny (a key lookup), it starts instead, so that the others can be looked up.
+ */
+#include "backend/plan/planner.h"
+
+typedef struct JoinUnit {
+    const BFrom *from;
+    RelSet rels;
+    PlanNode *node;
+    bool done;
+} JoinUnit;
+
+typedef struct JoinGroup {
+    u32 count, capacity;
+    JoinUnit *units;
+    ConjunctList conds;
+} JoinGroup;
+
+static const double TINY_ROWS = 64;
+
+static PlanNode *plan_tree(FromPlanner *f, const BFrom *from, const ColumnSet *need, const ConjunctList *conds);
+
+static void
+tree_rels(const BFrom *from, RelSet *s)
+{
+    if (from->kind == BFROM_REL) {
+        relset_add(s, from->rel);
+        return;
+    }
+    tree_rels(from->left, s);
+    tree_rels(from->right, s);
+}
+
+static void
+flatten(FromPlanner *f, JoinGroup *g, const BFrom *from)
+{
+    if (from->kind == BFROM_JOIN && (from->join == BJOIN_INNER || from->join == BJOIN_CROSS)) {
+        flatten(f, g, from->left);
+        flatten(f, g, from->right);
+        conjuncts_split(f->p, &g->conds, from->on);
+        return;
+    }
+    if (g->count == g->capacity) {
+        u32 capacity = g->capacity ? g->capacity * 2 : 8;
+        JoinUnit *units = ARENA_ARRAY(f->p->arena, JoinUnit, capacity);
+        if (g->count)
+            memcpy(units, g->units, g->count * sizeof *units);
+        g->units = units;
+        g->capacity = capacity;
+    }
+    JoinUnit *u = &g->units[g->count++];
+    *u = (JoinUnit){.from = from};
+    tree_rels(from, &u->rels);
+}
+
+/* Move the conditions that only touch `rels` to `to`. */
+static void
+take_within(FromPlanner *f, ConjunctList *from, const RelSet *rels, bool allow_empty, ConjunctList *to)
+{
+    u32 kept = 0;
+    for (u32 i = 0; i < from->count; i++) {
+        RelSet used = {0};
+        relset_add_expr(&used, from->items[i]);
+        bool fits = relset_within(&used, rels) && (allow_empty || !relset_empty(&used)) && !expr_is_volatile(from->items[i]);
+        if (fits)
+            conjunct_add(f->p, to, from->items[i]);
+        else
+            from->items[kept++] = from->items[i];
+    }
+    from->count = kept;
+}
+
+static ConjunctList
+copy_list(FromPlanner *f, const ConjunctList *list)
+{
+    ConjunctList copy = {0};
+    for (u32 i = 0; i < list->count; i++)
+        conjunct_add(f->p, &copy, list->items[i]);
+    return copy;
+}
+
+static ColumnSet
+need_with(FromPlanner *f, const ColumnSet *need, const ConjunctList *conds)
+{
+    ColumnSet s = column_set_copy(f, need);
+    for (u32 i = 0; i < conds->count; i++)
+        column_set_add_expr(f, &s, conds->items[i]);
+    return s;
+}
+
+static bool
+connected(const ConjunctList *conds, const RelSet *a, const RelSet *b)
+{
+    for (u32 i = 0; i < conds->count; i++) {
+        PlanOp op;
+        RelSet used = {0}, both = *a;
+        relset_union(&both, b);
+        relset_add_expr(&used, conds->items[i]);
+        if (expr_comparison(conds->items[i], &op) && op == OP_EQ && relset_meets(&used, a) && relset_meets(&used, b) &&
+            relset_within(&used, &both))
+            return true;
+    }
+    return false;
+}
+
+static u32
+first_unit(const JoinGroup *g)
+{
+    u32 largest = 0, smallest = 0;
+    for (u32 i = 1; i < g->count; i++) {
+        if (g->units[i].node->rows > g->units[largest].node->rows)
+            largest = i;
+        if (g->units[i].node->rows < g->units[smallest].node->rows)
+            smallest = i;
+    }
+    return g->units[smallest].node->rows <= TINY_ROWS ? smallest : largest;
+}
+
+static u32
+next_unit(const JoinGroup *g, const RelSet *joined)
+{
+    u32 best = UINT32_MAX;
+    bool best_connected = false;
+    for (u32 i = 0; i < g->count; i++) {
+        if (g->units[i].done)
+            continue;
+        bool c = connected(&g->conds, joined, &g->units[i].rels);
+        if (best == UINT32_MAX || (c && !best_connected) ||
+            (c == best_connected && g->units[i].node->rows < g->units[best].node->rows)) {
+            best = i;
+            best_connected = c;
+        }
+    }
+    return best;
+}
+
+static PlanNode *
+plan_inner(FromPlanner *f, const BFrom *from, const ColumnSet *need, const ConjunctList *conds)
+{
+    JoinGroup g = {0};
+    flatten(f, &g, from);
+    for (u32 i = 0; i < conds->count; i++)
+        conjunct_add(f->p, &g.conds, conds->items[i]);
+    ConjunctList *unit_conds = ARENA_ARRAY(f->p->arena, ConjunctList, g.count);
+    for (u32 i = 0; i < g.count; i++)
+        take_within(f, &g.conds, &g.units[i].rels, false, &unit_conds[i]);
+    ColumnSet wide = need_with(f, need, &g.conds);
+    for (u32 i = 0; i < g.count; i++)
+        g.units[i].node = plan_tree(f, g.units[i].from, &wide, &unit_conds[i]);
+    u32 at = first_unit(&g);
+    PlanNode *n = g.units[at].node;
+    RelSet joined = g.units[at].rels;
+    g.units[at].done = true;
+    for (u32 step = 1; step < g.count; step++) {
+        JoinUnit *u = &g.units[next_unit(&g, &joined)];
+        RelSet both = joined;
+        relset_union(&both, &u->rels);
+        ConjunctList here = {0};
+        take_within(f, &g.conds, &both, false, &here);
+        ColumnSet above = need_with(f, need, &g.conds);
+        n = plan_join(f, BJOIN_INNER, n, &joined, u->node, &u->rels, &here, &above);
+        joined = both;
+        u->done = true;
+    }
+    return plan_filter(f->p, n, &g.conds);
+}
+
+static PlanNode *
+plan_left(FromPlanner *f, const BFrom *left, const BFrom *right, const BExpr *on, const ColumnSet *need, const ConjunctList *conds)
+{
+    RelSet left_rels = {0}, right_rels = {0};
+    tree_rels(left, &left_rels);
+    tree_rels(right, &right_rels);
+    ConjunctList above = copy_list(f, conds), below_left = {0}, below_right = {0}, on_conds = {0};
+    conjuncts_split(f->p, &on_conds, on);
+    take_within(f, &above, &left_rels, false, &below_left);
+    take_within(f, &on_conds, &right_rels, true, &below_right);
+    ColumnSet join_need = need_with(f, need, &above);
+    ColumnSet side_need = need_with(f, &join_need, &on_conds);
+    PlanNode *l = plan_tree(f, left, &side_need, &below_left);
+    PlanNode *r = plan_tree(f, right, &side_need, &below_right);
+    PlanNode *n = plan_join(f, BJOIN_LEFT, l, &left_rels, r, &right_rels, &on_conds, &join_need);
+    return plan_filter(f->p, n, &above);
+}
+
+static PlanNode *
+plan_tree(FromPlanner *f, const BFrom *from, const ColumnSet *need, const ConjunctList *conds)
+{
+    if (from->kind == BFROM_REL)
+        return plan_relation(f, from->rel, need, conds);
+    switch (from->join) {
+    case BJOIN_INNER:
+    case BJOIN_CROSS:
+        return plan_inner(f, from, need, conds);
+    case BJOIN_LEFT:
+        return plan_left(f, from->left, from->right, from->on, need, conds);
+    case BJOIN_RIGHT:
+        return plan_left(f, from->right, from->left, from->on, need, conds);
+    case BJOIN_FULL:
+        break;
+    }
+    err_throw(ERR_FEATURE_NOT_SUPPORTED, "FULL JOIN is not supported yet");
+}
+
+PlanNode *
+plan_from(FromPlanner *f, const ColumnSet *need, ConjunctList *where)
+{
+    const BFrom *from = f->query->from;
+    if (!from) {
+        PlanNode *n = node_new(f->p, PN_VALUES, 0);
+        n->values.row_count = 1;
+        n->rows = 1;
+        n->cost = 0.01;
+        return plan_filter(f->p, n, where);
+    }
+    ConjunctList late = {0}, early = {0};
+    for (u32 i = 0; i < where->count; i++) {
+        RelSet used = {0};
+        relset_add_expr(&used, where->items[i]);
+        bool stays = relset_empty(&used) || expr_is_volatile(where->items[i]);
+        conjunct_add(f->p, stays ? &late : &early, where->items[i]);
+    }
+    ColumnSet wide = need_with(f, need, &late);
+    return plan_filter(f->p, plan_tree(f, from, &wide, &early), &late);
+}

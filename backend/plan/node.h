@@ -1,0 +1,174 @@
+/*
+ * node.h
+ *    The operators of a plan. Made by the planner, read by exec/ and EXPLAIN, never changed after plan_make.
+ *
+ * A plan names tables by id and looks them up in the snapshot of each execution; it holds no pointer into the world.
+ * Every node produces rows of `slots`. Expressions are compiled against the slots of the node's input (for joins: left slots, then right slots).
+ * A PlanExpr that is a plain column of the input carries its number, so that executing it moves nothing.
+ */
+#ifndef NODE_H
+#define NODE_H
+
+#include "backend/kern/agg.h"
+#include "backend/plan/expr.h"
+#include "backend/plan/plan.h"
+
+typedef enum PlanNodeKind {
+    PN_VALUES,    /* rows of constant expressions; also SELECT without FROM (one row, no column) */
+    PN_SCAN,      /* all blocks of a table: zone maps, predicates, late fetch */
+    PN_KEY,       /* rows by PRIMARY KEY or UNIQUE */
+    PN_FILTER,
+    PN_PROJECT,
+    PN_HASH_JOIN, /* right is the build side, left the probe side */
+    PN_LOOP_JOIN, /* right is kept and looked at for every left row */
+    PN_KEY_JOIN,  /* for every left row a key lookup in the table of `key_join` (no right child) */
+    PN_AGG,       /* hash or direct aggregation; without aggregates: DISTINCT */
+    PN_SORT,
+    PN_TOPN,      /* sort with limit */
+    PN_LIMIT,
+    PN_FETCH,     /* more columns of a table by row id */
+} PlanNodeKind;
+
+typedef enum PlanLeaf { LEAF_NONE, LEAF_COLUMN, LEAF_AGG, LEAF_GROUP } PlanLeaf;
+
+/* A column of a node's output: what it is in the bound query, and its physical form. */
+typedef struct PlanSlot {
+    PlanLeaf leaf;
+    u16 rel, column; /* LEAF_COLUMN */
+    u32 index;       /* LEAF_AGG, LEAF_GROUP */
+    TypeId type;
+    i32 typmod;
+    PhysType phys;
+    u8 scale;
+    bool nullable;
+    bool stable; /* text points at dictionary, plan or statement memory, not at a batch's scratch */
+} PlanSlot;
+
+typedef struct PlanExpr {
+    i32 column; /* of the input, when the expression is just that; else -1 */
+    ExprProg *prog;
+    const BExpr *expr; /* for EXPLAIN; may be NULL */
+} PlanExpr;
+
+/* A condition on one column of a scanned table. */
+typedef enum PlanPredKind {
+    PRED_RANGE, /* column op value, on integers, dates, timestamps, booleans, short decimals: also skips blocks by min/max */
+    PRED_TEXT,  /* any condition on one text column: decided once per dictionary entry where that pays */
+    PRED_EXPR   /* anything else: all such conditions are one program, `filter` of the scan */
+} PlanPredKind;
+typedef enum PlanOp { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } PlanOp;
+typedef struct PlanPred {
+    PlanPredKind kind;
+    u16 column;         /* of the table */
+    PlanOp op;          /* PRED_RANGE */
+    const BExpr *value; /* PRED_RANGE: constant or parameter expression */
+    const BExpr *equal_text; /* PRED_TEXT that is column = value: the value, else NULL */
+    ExprProg *prog;     /* PRED_TEXT: over a batch of that one column */
+    const BExpr *expr;
+} PlanPred;
+
+typedef struct PlanScan {
+    u32 table_id;
+    u16 *columns; /* the table's columns of the slots; BCOL_CTID gives the row id as PHYS_I64 */
+    u32 pred_count;
+    PlanPred *preds; /* RANGE and TEXT */
+    ExprProg *filter; /* the other conditions, over filter_columns; NULL none */
+    u32 filter_column_count;
+    u16 *filter_columns;
+    u32 conjunct_count;
+    const BExpr **conjuncts; /* all, for EXPLAIN */
+} PlanScan;
+
+typedef struct PlanKey {
+    u32 table_id;
+    u16 key, key_column_count;
+    u16 *columns;
+    u32 tuple_count;          /* 1, or the length of an IN list */
+    const BExpr **values;     /* tuple_count x key_column_count */
+    u32 conjunct_count;
+    const BExpr **conjuncts;
+} PlanKey;
+
+/* How key columns of joins and groups are compared. */
+typedef enum KeyClass { KEY_INT, KEY_FLOAT, KEY_NUM, KEY_TEXT } KeyClass;
+
+typedef struct PlanJoin {
+    BJoinKind kind; /* INNER or LEFT */
+    u32 key_count;
+    PlanExpr *left_keys, *right_keys;
+    KeyClass *classes;
+    ExprProg *residual; /* over left slots, right slots */
+    u16 *out;           /* the node's slots, numbered over left slots, right slots */
+    u32 conjunct_count;
+    const BExpr **conjuncts;
+    PlanKey *key_join;  /* PN_KEY_JOIN: the table; `columns` are its slots, left_keys give the key values in key order */
+    PlanSlot *key_slots;
+    u32 key_slot_count;
+} PlanJoin;
+
+typedef struct PlanAggCall {
+    AggId agg;
+    bool has_arg, distinct;
+    PlanExpr arg;
+    TypeId arg_type;
+    PhysType arg_phys;
+    u8 arg_scale;
+    bool arg_stable;
+    ExprProg *filter;
+    AggKernel kernel;
+    const BAgg *bound;
+} PlanAggCall;
+
+typedef struct PlanAgg {
+    u32 group_count, call_count;
+    PlanExpr *groups;
+    PlanAggCall *calls;
+} PlanAgg;
+
+typedef struct PlanSortKey { u16 column; bool descending, nulls_first; } PlanSortKey;
+typedef struct PlanSort {
+    u32 key_count;
+    PlanSortKey *keys;
+    const BExpr *limit, *offset; /* TOPN, LIMIT */
+} PlanSort;
+
+typedef struct PlanFetch {
+    u32 table_id;
+    u16 row_column; /* input column with the row id */
+    u32 column_count;
+    u16 *columns;   /* slots are the input's, then these */
+} PlanFetch;
+
+struct PlanNode {
+    PlanNodeKind kind;
+    u32 id; /* 0 .. node_count-1 of the plan */
+    PlanNode *left, *right;
+    u32 slot_count;
+    PlanSlot *slots;
+    double rows, cost; /* estimates */
+    Str table, alias;  /* for EXPLAIN */
+    union {
+        struct { u32 row_count; const BExpr ***rows; } values; /* [row][slot] */
+        PlanScan scan;
+        PlanKey key;
+        PlanExpr filter; /* prog */
+        PlanExpr *project;
+        PlanJoin join;
+        PlanAgg agg;
+        PlanSort sort;
+        PlanFetch fetch;
+    };
+};
+
+/* Measured figures of one node, for EXPLAIN ANALYZE; an array indexed by node id. */
+typedef struct PlanFigures {
+    u64 rows, time_ns, blocks, blocks_skipped, rows_removed;
+    u32 workers, loops;
+} PlanFigures;
+
+/* How two columns are compared for equality; false: not as keys. */
+bool key_class_of(const PlanSlot *l, const PlanSlot *r, KeyClass *ret);
+/* Value of a constant or parameter expression; casts and plain values without compiling anything. */
+Value plan_value(Arena *a, const BExpr *e, const ExprEnv *env);
+
+#endif

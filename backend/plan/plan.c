@@ -1,0 +1,105 @@
+/*
+ * plan.c
+ *    From a bound statement to a plan: one entry for every kind of statement.
+ *
+ * INSERT … VALUES is made of cells: the targets' casts are put around each value, so that executing it needs no projection.
+ */
+#include "backend/plan/planner.h"
+
+/* e with the columns of relation 0 replaced by the cells of one VALUES row. */
+static const BExpr *
+substitute(Planner *p, const BExpr *e, const BExpr *const *cells)
+{
+    if (e->kind == BX_COLUMN)
+        return cells[e->column];
+    if (!e->arg_count)
+        return e;
+    BExpr *copy = ARENA_NEW(p->arena, BExpr);
+    *copy = *e;
+    copy->args = ARENA_ARRAY(p->arena, BExpr *, e->arg_count);
+    for (u32 i = 0; i < e->arg_count; i++)
+        copy->args[i] = (BExpr *)(uintptr_t)substitute(p, e->args[i], cells);
+    return copy;
+}
+
+static PlanSlot
+value_slot(const BExpr *e)
+{
+    PhysType phys = phys_of(e->type, e->typmod);
+    bool scaled = phys == PHYS_D64 || phys == PHYS_D128;
+    return (PlanSlot){.type = e->type, .typmod = e->typmod, .phys = phys, .scale = scaled ? (u8)numeric_scale(e->typmod) : 0,
+                      .nullable = true, .stable = true};
+}
+
+static bool
+is_plain_values(const BQuery *q)
+{
+    if (q->grouped || q->where || q->distinct || q->order_count || q->limit || q->offset)
+        return false;
+    return !q->from || (q->from->kind == BFROM_REL && q->rels[q->from->rel].kind == BREL_VALUES);
+}
+
+static PlanNode *
+plan_insert_source(Planner *p, const BQuery *q)
+{
+    if (!is_plain_values(q))
+        return plan_query(p, q);
+    const BRel *r = q->from ? &q->rels[q->from->rel] : NULL;
+    PlanNode *n = node_new(p, PN_VALUES, q->target_count);
+    n->values.row_count = r ? r->row_count : 1;
+    n->values.rows = ARENA_ARRAY(p->arena, const BExpr **, n->values.row_count);
+    for (u32 c = 0; c < q->target_count; c++)
+        n->slots[c] = value_slot(q->targets[c].expr);
+    for (u32 i = 0; i < n->values.row_count; i++) {
+        n->values.rows[i] = ARENA_ARRAY(p->arena, const BExpr *, q->target_count);
+        for (u32 c = 0; c < q->target_count; c++)
+            n->values.rows[i][c] = substitute(p, q->targets[c].expr, r ? (const BExpr *const *)r->rows[i] : NULL);
+    }
+    n->rows = n->values.row_count;
+    n->cost = 0.01 * n->rows;
+    return n;
+}
+
+static void
+set_columns(Plan *plan, Arena *a, const BQuery *q)
+{
+    plan->columns = ARENA_ARRAY(a, PlanColumn, q->target_count);
+    for (u32 i = 0; i < q->target_count && !q->targets[i].hidden; i++) {
+        const BTarget *t = &q->targets[i];
+        plan->columns[plan->column_count++] = (PlanColumn){t->name, t->expr->type, t->expr->typmod, t->table_oid, t->attribute};
+    }
+}
+
+static PlanNode *
+plan_change(Planner *p, const BStmt *stmt)
+{
+    if (stmt->query->rel_count > 1)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "%s with other tables is not supported yet", stmt->kind == BST_UPDATE ? "UPDATE … FROM" : "DELETE … USING");
+    return plan_query_rows(p, stmt->query, true);
+}
+
+Plan *
+plan_make(Arena *a, const BStmt *stmt, const Root *root)
+{
+    Planner p = {.arena = a, .root = root};
+    Plan *plan = ARENA_NEW(a, Plan);
+    plan->stmt = stmt;
+    plan->catalog_version = catalog_version(root);
+    switch (stmt->kind) {
+    case BST_SELECT:
+        plan->root = plan_query(&p, stmt->query);
+        set_columns(plan, a, stmt->query);
+        break;
+    case BST_INSERT:
+        plan->root = plan_insert_source(&p, stmt->query);
+        break;
+    case BST_UPDATE:
+    case BST_DELETE:
+        plan->root = plan_change(&p, stmt);
+        break;
+    default:
+        break;
+    }
+    plan->node_count = p.node_count;
+    return plan;
+}

@@ -1,0 +1,81 @@
+/*
+ * planner.h
+ *    What the files of the planner share: the state of one plan_make, and helpers over bound expressions.
+ */
+#ifndef PLANNER_H
+#define PLANNER_H
+
+#include "backend/plan/node.h"
+#include "backend/throw.h"
+
+typedef struct Planner {
+    Arena *arena;
+    const Root *root;
+    u32 node_count;
+} Planner;
+
+/* A set of columns of one query: bit (first[rel] + column); system columns are three bits behind each relation's own. */
+typedef struct ColumnSet {
+    u32 word_count;
+    u64 *words;
+} ColumnSet;
+
+typedef struct ConjunctList {
+    u32 count, capacity;
+    const BExpr **items;
+} ConjunctList;
+
+/* One query while its FROM is planned. */
+typedef struct FromPlanner {
+    Planner *p;
+    const BQuery *query;
+    u32 *first; /* per relation, its first bit of a ColumnSet */
+    u32 bit_count;
+} FromPlanner;
+
+PlanNode *node_new(Planner *p, PlanNodeKind kind, u32 slot_count);
+PlanExpr plan_expr(Planner *p, const BExpr *e, const PlanNode *input);
+/* The slot that an expression over this input becomes. */
+PlanSlot plan_expr_slot(const PlanExpr *x, const BExpr *e, const PlanNode *input);
+ExprProg *plan_compile(Planner *p, const BExpr *e, const PlanSlot *slots, u32 slot_count);
+PlanNode *plan_filter(Planner *p, PlanNode *input, const ConjunctList *conjuncts);
+const BExpr *conjuncts_join(Planner *p, const BExpr *const *items, u32 count);
+
+PlanNode *plan_query(Planner *p, const BQuery *q);
+PlanNode *plan_from(FromPlanner *f, const ColumnSet *need, ConjunctList *where);
+PlanNode *plan_query_rows(Planner *p, const BQuery *q, bool row_id);
+
+/* One relation with the conditions that belong to it. */
+PlanNode *plan_relation(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList *conjuncts);
+
+void conjunct_add(Planner *p, ConjunctList *list, const BExpr *e);
+void conjuncts_split(Planner *p, ConjunctList *list, const BExpr *e);
+
+ColumnSet column_set_new(FromPlanner *f);
+ColumnSet column_set_copy(FromPlanner *f, const ColumnSet *s);
+void column_set_add(const FromPlanner *f, ColumnSet *s, u16 rel, u16 column);
+bool column_set_has(const FromPlanner *f, const ColumnSet *s, u16 rel, u16 column);
+void column_set_add_expr(const FromPlanner *f, ColumnSet *s, const BExpr *e);
+
+/* Bit r: the expression refers to relation r. */
+typedef struct RelSet { u64 words[16]; } RelSet;
+enum { PLAN_MAX_RELS = 1024 };
+void relset_add_expr(RelSet *s, const BExpr *e);
+bool relset_empty(const RelSet *s);
+bool relset_within(const RelSet *s, const RelSet *of);
+bool relset_meets(const RelSet *a, const RelSet *b);
+void relset_add(RelSet *s, u32 rel);
+void relset_union(RelSet *s, const RelSet *of);
+
+/* No column, aggregate or volatile function: the same value for the whole execution. */
+bool expr_is_fixed(const BExpr *e);
+bool expr_is_volatile(const BExpr *e);
+/* A comparison: its operator, false when it is none. */
+bool expr_comparison(const BExpr *e, PlanOp *ret);
+/* Strip casts that keep value and order (between text types, to wider integers, to numeric). */
+const BExpr *expr_strip_widening(const BExpr *e);
+/* A join of two planned sides; conds are all its conditions. */
+PlanNode *plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rels, PlanNode *right, const RelSet *right_rels,
+                    const ConjunctList *conds, const ColumnSet *need);
+
+#endif

@@ -1,0 +1,441 @@
+/*
+ * query.c
+ *    A whole query above its FROM: grouping, HAVING, projection, DISTINCT, ORDER BY, LIMIT.
+ *
+ * ORDER BY … LIMIT over one scanned table sorts the key columns with row ids only and fetches the other columns for the rows that are left
+ * (late materialisation). count(DISTINCT x) alone is a count over a distinct aggregation, so that it runs in parallel like any grouping.
+ */
+#include "backend/plan/planner.h"
+
+enum { LATE_FETCH_MAX_ROWS = 100000 };
+
+PlanNode *
+node_new(Planner *p, PlanNodeKind kind, u32 slot_count)
+{
+    PlanNode *n = ARENA_NEW(p->arena, PlanNode);
+    n->kind = kind;
+    n->id = p->node_count++;
+    n->slot_count = slot_count;
+    n->slots = ARENA_ARRAY(p->arena, PlanSlot, slot_count);
+    return n;
+}
+
+/* ---- expressions over a node's slots ---- */
+
+typedef struct SlotMap {
+    ExprMap map;
+    const PlanSlot *slots;
+    u32 count;
+} SlotMap;
+
+static i32
+find_slot(const PlanSlot *slots, u32 count, const BExpr *leaf)
+{
+    for (u32 i = 0; i < count; i++) {
+        const PlanSlot *s = &slots[i];
+        if ((leaf->kind == BX_COLUMN && s->leaf == LEAF_COLUMN && s->rel == leaf->rel && s->column == leaf->column) ||
+            (leaf->kind == BX_AGG && s->leaf == LEAF_AGG && s->index == leaf->index) ||
+            (leaf->kind == BX_GROUP && s->leaf == LEAF_GROUP && s->index == leaf->index))
+            return (i32)i;
+    }
+    return -1;
+}
+
+static u32
+map_leaf(const ExprMap *m, const BExpr *leaf, ExprInput *ret)
+{
+    const SlotMap *s = m->ctx;
+    i32 i = find_slot(s->slots, s->count, leaf);
+    if (i < 0)
+        err_throw(ERR_INTERNAL_ERROR, "a column is missing in the plan (kind %d, relation %u, column %u)", (int)leaf->kind, leaf->rel,
+                  leaf->column);
+    *ret = (ExprInput){s->slots[i].phys, s->slots[i].scale, s->slots[i].nullable};
+    return (u32)i;
+}
+
+ExprProg *
+plan_compile(Planner *p, const BExpr *e, const PlanSlot *slots, u32 slot_count)
+{
+    SlotMap m = {{map_leaf, NULL}, slots, slot_count};
+    m.map.ctx = &m;
+    return expr_compile(p->arena, e, &m.map);
+}
+
+PlanExpr
+plan_expr(Planner *p, const BExpr *e, const PlanNode *input)
+{
+    PlanExpr x = {.column = -1, .expr = e};
+    if (e->kind == BX_COLUMN || e->kind == BX_AGG || e->kind == BX_GROUP)
+        x.column = find_slot(input->slots, input->slot_count, e);
+    if (x.column < 0)
+        x.prog = plan_compile(p, e, input->slots, input->slot_count);
+    return x;
+}
+
+PlanSlot
+plan_expr_slot(const PlanExpr *x, const BExpr *e, const PlanNode *input)
+{
+    PlanSlot s;
+    if (x->column >= 0) {
+        s = input->slots[x->column];
+        s.leaf = LEAF_NONE;
+        s.type = e->type;
+        s.typmod = e->typmod;
+        return s;
+    }
+    return (PlanSlot){.leaf = LEAF_NONE, .type = e->type, .typmod = e->typmod, .phys = expr_phys(x->prog), .scale = expr_scale(x->prog),
+                      .nullable = true, .stable = e->kind == BX_CONST || e->kind == BX_PARAM};
+}
+
+PlanNode *
+plan_filter(Planner *p, PlanNode *input, const ConjunctList *conjuncts)
+{
+    const BExpr *e = conjuncts_join(p, conjuncts->items, conjuncts->count);
+    if (!e)
+        return input;
+    PlanNode *n = node_new(p, PN_FILTER, 0);
+    n->left = input;
+    n->slots = input->slots;
+    n->slot_count = input->slot_count;
+    n->filter = (PlanExpr){.column = -1, .prog = plan_compile(p, e, input->slots, input->slot_count), .expr = e};
+    n->rows = MAX(1, input->rows * 0.3333);
+    n->cost = input->cost + input->rows * 0.002;
+    return n;
+}
+
+static PlanNode *
+plan_project(Planner *p, PlanNode *input, const BExpr *const *exprs, u32 count)
+{
+    PlanNode *n = node_new(p, PN_PROJECT, count);
+    n->left = input;
+    n->project = ARENA_ARRAY(p->arena, PlanExpr, count);
+    bool same = count == input->slot_count;
+    for (u32 i = 0; i < count; i++) {
+        n->project[i] = plan_expr(p, exprs[i], input);
+        n->slots[i] = plan_expr_slot(&n->project[i], exprs[i], input);
+        same = same && n->project[i].column == (i32)i;
+    }
+    n->rows = input->rows;
+    n->cost = input->cost + input->rows * 0.001;
+    if (same) {
+        p->node_count--;
+        return input;
+    }
+    return n;
+}
+
+static PlanNode *
+keep_first(Planner *p, PlanNode *input, u32 count)
+{
+    if (count == input->slot_count)
+        return input;
+    PlanNode *n = node_new(p, PN_PROJECT, count);
+    n->left = input;
+    n->project = ARENA_ARRAY(p->arena, PlanExpr, count);
+    for (u32 i = 0; i < count; i++) {
+        n->project[i] = (PlanExpr){.column = (i32)i};
+        n->slots[i] = input->slots[i];
+    }
+    n->rows = input->rows;
+    n->cost = input->cost;
+    return n;
+}
+
+/* ---- grouping ---- */
+
+static void
+set_group(Planner *p, PlanNode *n, u32 i, const BExpr *e, PlanNode *input)
+{
+    n->agg.groups[i] = plan_expr(p, e, input);
+    n->slots[i] = plan_expr_slot(&n->agg.groups[i], e, input);
+    n->slots[i].leaf = LEAF_GROUP;
+    n->slots[i].index = i;
+    n->slots[i].stable = true;
+}
+
+static bool
+agg_is(const BAgg *a, const char *name)
+{
+    return strcmp(agg_def(a->agg)->name, name) == 0;
+}
+
+static void
+set_call(Planner *p, PlanNode *n, u32 slot, PlanAggCall *c, const BAgg *a, const PlanNode *input)
+{
+    *c = (PlanAggCall){.agg = a->agg, .has_arg = a->arg != NULL, .bound = a, .arg = {.column = -1}};
+    c->distinct = a->distinct && a->arg && !agg_is(a, "min") && !agg_is(a, "max");
+    if (a->arg) {
+        c->arg = plan_expr(p, a->arg, input);
+        PlanSlot s = plan_expr_slot(&c->arg, a->arg, input);
+        c->arg_type = s.type;
+        c->arg_phys = s.phys;
+        c->arg_scale = s.scale;
+        c->arg_stable = s.stable;
+    }
+    if (a->filter)
+        c->filter = plan_compile(p, a->filter, input->slots, input->slot_count);
+    if (!agg_kernel(a->agg, c->arg_phys, c->arg_scale, &c->kernel))
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "aggregate %s is not supported for this type yet", agg_def(a->agg)->name);
+    n->slots[slot] = (PlanSlot){.leaf = LEAF_AGG, .index = slot - n->agg.group_count, .type = a->type, .typmod = a->typmod,
+                                .phys = c->kernel.ret_phys, .scale = c->kernel.ret_scale, .nullable = true, .stable = true};
+}
+
+/* All aggregates are DISTINCT over the same column, without FILTER. */
+static bool
+one_distinct_argument(const BQuery *q)
+{
+    for (u32 i = 0; i < q->agg_count; i++) {
+        const BAgg *a = &q->aggs[i];
+        if (!a->distinct || !a->arg || a->filter)
+            return false;
+        const BExpr *first = q->aggs[0].arg;
+        bool same = a->arg->kind == BX_COLUMN && first->kind == BX_COLUMN && a->arg->rel == first->rel && a->arg->column == first->column;
+        if (i && !same)
+            return false;
+    }
+    return q->agg_count > 0;
+}
+
+static double
+group_estimate(const PlanNode *input, u32 group_count)
+{
+    if (!group_count)
+        return 1;
+    return MAX(1, MIN(input->rows / 10, 200.0 * group_count * group_count));
+}
+
+static PlanNode *
+new_agg(Planner *p, PlanNode *input, u32 group_count, u32 call_count)
+{
+    PlanNode *n = node_new(p, PN_AGG, group_count + call_count);
+    n->left = input;
+    n->agg.group_count = group_count;
+    n->agg.call_count = call_count;
+    n->agg.groups = ARENA_ARRAY(p->arena, PlanExpr, group_count);
+    n->agg.calls = ARENA_ARRAY(p->arena, PlanAggCall, call_count);
+    n->rows = group_estimate(input, group_count);
+    n->cost = input->cost + input->rows * 0.005 * (1 + group_count + call_count);
+    return n;
+}
+
+static PlanNode *
+plan_distinct_agg(Planner *p, const BQuery *q, PlanNode *input)
+{
+    u32 g = q->group_count;
+    PlanNode *inner = new_agg(p, input, g + 1, 0);
+    for (u32 i = 0; i < g; i++)
+        set_group(p, inner, i, q->group_by[i], input);
+    set_group(p, inner, g, q->aggs[0].arg, input);
+    PlanNode *n = new_agg(p, inner, g, q->agg_count);
+    for (u32 i = 0; i < g; i++) {
+        n->agg.groups[i] = (PlanExpr){.column = (i32)i, .expr = q->group_by[i]};
+        n->slots[i] = inner->slots[i];
+    }
+    for (u32 i = 0; i < q->agg_count; i++) {
+        BExpr *leaf = ARENA_NEW(p->arena, BExpr);
+        *leaf = (BExpr){.kind = BX_GROUP, .type = q->aggs[i].arg->type, .typmod = q->aggs[i].arg->typmod, .index = g};
+        BAgg *a = ARENA_NEW(p->arena, BAgg);
+        *a = q->aggs[i];
+        a->arg = leaf;
+        a->distinct = false;
+        set_call(p, n, g + i, &n->agg.calls[i], a, inner);
+        n->agg.calls[i].bound = &q->aggs[i];
+    }
+    return n;
+}
+
+static PlanNode *
+plan_group(Planner *p, const BQuery *q, PlanNode *input)
+{
+    PlanNode *n;
+    if (one_distinct_argument(q))
+        n = plan_distinct_agg(p, q, input);
+    else {
+        n = new_agg(p, input, q->group_count, q->agg_count);
+        for (u32 i = 0; i < q->group_count; i++)
+            set_group(p, n, i, q->group_by[i], input);
+        for (u32 i = 0; i < q->agg_count; i++)
+            set_call(p, n, q->group_count + i, &n->agg.calls[i], &q->aggs[i], input);
+    }
+    ConjunctList having = {0};
+    conjuncts_split(p, &having, q->having);
+    return plan_filter(p, n, &having);
+}
+
+static PlanNode *
+plan_distinct(Planner *p, PlanNode *input)
+{
+    PlanNode *n = new_agg(p, input, input->slot_count, 0);
+    for (u32 i = 0; i < input->slot_count; i++) {
+        n->agg.groups[i] = (PlanExpr){.column = (i32)i};
+        n->slots[i] = input->slots[i];
+        n->slots[i].stable = true;
+    }
+    return n;
+}
+
+/* ---- order and limit ---- */
+
+static PlanNode *
+plan_order(Planner *p, const BQuery *q, PlanNode *input, const u16 *columns)
+{
+    if (!q->order_count && !q->limit && !q->offset)
+        return input;
+    PlanNodeKind kind = !q->order_count ? PN_LIMIT : q->limit ? PN_TOPN : PN_SORT;
+    PlanNode *n = node_new(p, kind, 0);
+    n->left = input;
+    n->slots = input->slots;
+    n->slot_count = input->slot_count;
+    n->sort.key_count = q->order_count;
+    n->sort.keys = ARENA_ARRAY(p->arena, PlanSortKey, q->order_count);
+    for (u32 i = 0; i < q->order_count; i++)
+        n->sort.keys[i] = (PlanSortKey){columns ? columns[i] : (u16)q->order_by[i].target, q->order_by[i].descending, q->order_by[i].nulls_first};
+    n->sort.limit = q->limit;
+    n->sort.offset = q->offset;
+    n->rows = input->rows;
+    if (q->limit && q->limit->kind == BX_CONST && !q->limit->value.is_null)
+        n->rows = MAX(0, MIN(n->rows, (double)q->limit->value.i64v));
+    n->cost = input->cost + (kind == PN_LIMIT ? 0 : input->rows * 0.01);
+    return n;
+}
+
+static bool
+late_fetch_fits(const BQuery *q, bool row_id)
+{
+    if (q->grouped || q->distinct || !q->order_count || !q->limit || row_id || !q->from || q->from->kind != BFROM_REL)
+        return false;
+    if (q->rels[q->from->rel].kind != BREL_TABLE)
+        return false;
+    if (q->limit->kind == BX_CONST && (q->limit->value.is_null || q->limit->value.i64v > LATE_FETCH_MAX_ROWS))
+        return false;
+    for (u32 i = 0; i < q->order_count; i++) {
+        const BExpr *e = q->targets[q->order_by[i].target].expr;
+        if (e->kind != BX_COLUMN || e->column >= BCOL_CTID)
+            return false;
+    }
+    return true;
+}
+
+static PlanNode *
+plan_fetch(FromPlanner *f, PlanNode *input, const TableDef *t)
+{
+    const BQuery *q = f->query;
+    u16 rel = q->from->rel;
+    ColumnSet need = column_set_new(f);
+    for (u32 i = 0; i < q->target_count; i++)
+        column_set_add_expr(f, &need, q->targets[i].expr);
+    PlanNode *n = node_new(f->p, PN_FETCH, 0);
+    u32 room = input->slot_count + q->rels[rel].column_count;
+    n->slots = ARENA_ARRAY(f->p->arena, PlanSlot, room);
+    memcpy(n->slots, input->slots, input->slot_count * sizeof *n->slots);
+    n->slot_count = input->slot_count;
+    n->fetch.columns = ARENA_ARRAY(f->p->arena, u16, q->rels[rel].column_count);
+    for (u32 c = 0; c < q->rels[rel].column_count; c++) {
+        BExpr leaf = {.kind = BX_COLUMN, .rel = rel, .column = (u16)c};
+        if (!column_set_has(f, &need, rel, (u16)c) || find_slot(input->slots, input->slot_count, &leaf) >= 0)
+            continue;
+        const ColumnDef *d = &t->columns[c];
+        n->slots[n->slot_count++] = (PlanSlot){.leaf = LEAF_COLUMN, .rel = rel, .column = (u16)c, .type = q->rels[rel].columns[c].type,
+                                               .typmod = d->typmod, .phys = (PhysType)d->phys, .scale = d->scale, .nullable = !d->not_null,
+                                               .stable = true};
+        n->fetch.columns[n->fetch.column_count++] = (u16)c;
+    }
+    BExpr ctid = {.kind = BX_COLUMN, .rel = rel, .column = BCOL_CTID};
+    n->fetch.row_column = (u16)find_slot(input->slots, input->slot_count, &ctid);
+    n->fetch.table_id = t->table_id;
+    n->left = input;
+    n->rows = input->rows;
+    n->cost = input->cost + input->rows * 0.05;
+    n->table = input->table;
+    return n;
+}
+
+static const BExpr **
+target_exprs(Planner *p, const BQuery *q)
+{
+    const BExpr **exprs = ARENA_ARRAY(p->arena, const BExpr *, q->target_count);
+    for (u32 i = 0; i < q->target_count; i++)
+        exprs[i] = q->targets[i].expr;
+    return exprs;
+}
+
+/* NULL when the relation turned out to be no plain scan. */
+static PlanNode *
+plan_late_fetch(Planner *p, const BQuery *q)
+{
+    FromPlanner f = {.p = p, .query = q};
+    ColumnSet need = column_set_new(&f);
+    u16 rel = q->from->rel;
+    column_set_add(&f, &need, rel, BCOL_CTID);
+    for (u32 i = 0; i < q->order_count; i++)
+        column_set_add_expr(&f, &need, q->targets[q->order_by[i].target].expr);
+    ConjunctList where = {0};
+    conjuncts_split(p, &where, q->where);
+    PlanNode *n = plan_from(&f, &need, &where);
+    if (n->kind != PN_SCAN)
+        return NULL;
+    u16 *columns = ARENA_ARRAY(p->arena, u16, q->order_count);
+    for (u32 i = 0; i < q->order_count; i++)
+        columns[i] = (u16)find_slot(n->slots, n->slot_count, q->targets[q->order_by[i].target].expr);
+    n = plan_order(p, q, n, columns);
+    n = plan_fetch(&f, n, catalog_table(p->root, q->rels[rel].table_id));
+    return plan_project(p, n, target_exprs(p, q), q->target_count);
+}
+
+static u32
+visible_count(const BQuery *q)
+{
+    u32 n = 0;
+    while (n < q->target_count && !q->targets[n].hidden)
+        n++;
+    return n;
+}
+
+/* The rows of a query; with row_id, the row ids of relation 0 come first and the targets behind them. */
+PlanNode *
+plan_query_rows(Planner *p, const BQuery *q, bool row_id)
+{
+    if (late_fetch_fits(q, row_id)) {
+        PlanNode *n = plan_late_fetch(p, q);
+        if (n)
+            return keep_first(p, n, visible_count(q));
+    }
+    FromPlanner f = {.p = p, .query = q};
+    ColumnSet need = column_set_new(&f);
+    for (u32 i = 0; i < q->target_count; i++)
+        column_set_add_expr(&f, &need, q->targets[i].expr);
+    for (u32 i = 0; i < q->group_count; i++)
+        column_set_add_expr(&f, &need, q->group_by[i]);
+    for (u32 i = 0; i < q->agg_count; i++) {
+        column_set_add_expr(&f, &need, q->aggs[i].arg);
+        column_set_add_expr(&f, &need, q->aggs[i].filter);
+    }
+    column_set_add_expr(&f, &need, q->having);
+    if (row_id)
+        column_set_add(&f, &need, 0, BCOL_CTID);
+    ConjunctList where = {0};
+    conjuncts_split(p, &where, q->where);
+    PlanNode *n = plan_from(&f, &need, &where);
+    if (q->grouped)
+        n = plan_group(p, q, n);
+    if (row_id) {
+        const BExpr **exprs = ARENA_ARRAY(p->arena, const BExpr *, q->target_count + 1);
+        BExpr *ctid = ARENA_NEW(p->arena, BExpr);
+        *ctid = (BExpr){.kind = BX_COLUMN, .type = TYPE_INT8, .typmod = -1, .rel = 0, .column = BCOL_CTID};
+        exprs[0] = ctid;
+        for (u32 i = 0; i < q->target_count; i++)
+            exprs[i + 1] = q->targets[i].expr;
+        return plan_project(p, n, exprs, q->target_count + 1);
+    }
+    n = plan_project(p, n, target_exprs(p, q), q->target_count);
+    if (q->distinct)
+        n = plan_distinct(p, n);
+    n = plan_order(p, q, n, NULL);
+    return keep_first(p, n, visible_count(q));
+}
+
+PlanNode *
+plan_query(Planner *p, const BQuery *q)
+{
+    return plan_query_rows(p, q, false);
+}
