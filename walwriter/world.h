@@ -24,8 +24,11 @@ const TableShm *world_table(World *w, u32 table_id); /* NULL when absent */
 const Root *world_root(World *w);
 /* The row exists and is not deleted in the newest applied state; *ret_changed: version that deleted it, 0 when live or unknown. */
 bool world_row_live(World *w, u32 table_id, RowId id, u64 *ret_deleted_version);
+/* Before the keys of a part with many texts are asked for: works out once where each text begins. world_reserve_part does it too. */
+void world_part_begin(World *w, const PartView *p);
 /* Find a live row with the key of row `i` of a part (columns absent from an UPDATE part are read from the old row). Rows in blocks that
- * world_take_block gave and that are not linked yet are found too: the key entries of a chain are its key locks. */
+ * world_take_block gave and that are not linked yet are found too: the key entries of a chain are its key locks. A
+ * live row goes before such staged ones; world_key_each shows them all. */
 bool world_key_find(World *w, u32 table_id, u32 key, const PartView *p, u32 i, RowId *ret);
 /* Every row with that key, whatever its state (world_row_state); visit returns false to stop. Chains in flight find each other's keys so. */
 typedef enum RowState {
@@ -58,12 +61,9 @@ MUST_CHECK bool world_take_block(World *w, u32 table_id, u64 *ret_block, Error *
  * are small commits' and are made by world_reserve_part. */
 MUST_CHECK bool world_adopt_block(World *w, u32 table_id, u64 block, Error *err);
 
-/* Recovery, before the parts of a chain are applied again: the block of that id belongs to a chain (blocks that nobody adopts are taken for
- * open blocks of small commits). Does nothing when the block is there. */
-MUST_CHECK bool world_adopt_block(World *w, u32 table_id, u64 block, Error *err);
-
 /* ---- memory for a part, before it is logged (recovery: before it is applied) ---- */
-/* The part's row ids must be set (part_set_rows, after world_take_rows or world_take_block). Also refuses a part that does not fit its table (08P01,
+/* Texts, room in the keys, delete marks; and the rows' room when their ids are set (recovery; otherwise world_take_rows and world_take_block see to
+ * that). Also refuses a part that does not fit its table (08P01,
  * 23502). Rows are judged before: texts of the part are entered into the dictionaries here. */
 MUST_CHECK bool world_reserve_part(World *w, const PartView *p, Error *err);
 

@@ -17,7 +17,7 @@
 static void
 take_back_newer(const DeleteListShm *l, u64 version, u64 *bits, u32 words)
 {
-    u32 n = observe_u32(&l->pub_count);
+    u32 n = l ? observe_u32(&l->pub_count) : 0;
     while (n-- > 0) {
         u64 v = relaxed_u64(&l->entries[n].version), what = relaxed_u64(&l->entries[n].what);
         if (v <= version)
@@ -63,7 +63,7 @@ bool
 delete_list_newer(const DeleteListShm *l, u32 offset, u64 version, u64 *ret_deleted_version)
 {
     bool found = false;
-    for (u32 n = observe_u32(&l->pub_count); n-- > 0;) {
+    for (u32 n = l ? observe_u32(&l->pub_count) : 0; n-- > 0;) {
         u64 v = relaxed_u64(&l->entries[n].version), what = relaxed_u64(&l->entries[n].what);
         if (v <= version)
             break;

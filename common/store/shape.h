@@ -105,7 +105,7 @@ struct SlotDirShm {
     u32 rows_applied, rows_published, rows_taken;
     u32 promised_entries;
     u32 kind;                /* SLOT_… */
-    u64 spare;
+    u64 promised_bytes;
 };
 enum { SLOT_OPEN = 1, SLOT_CHAIN = 2, SLOT_SEALED = 3 };
 _Static_assert(sizeof(SlotDirShm) == 80, "SlotDirShm");
@@ -115,8 +115,8 @@ _Static_assert(sizeof(SlotDirShm) == 80, "SlotDirShm");
 enum { DIR_FIRST = 4, DIR_DOUBLINGS = 7, DIR_CHUNK = DIR_FIRST << DIR_DOUBLINGS, DIR_SMALL = DIR_FIRST * ((2 << DIR_DOUBLINGS) - 1) };
 typedef struct DirShm {
     SlotDirShm ***pub_chunks;
-    u32 chunk_capacity, chunk_count;
-    u64 next_block; /* ids are never reused */
+    u32 chunk_capacity, chunk_count; /* walwriter's notes; pointers up to the capacity may be NULL */
+    u64 next_block;                  /* ids are never reused */
 } DirShm;
 
 static inline u32
@@ -142,7 +142,8 @@ static inline SlotDirShm *
 dir_slot(const DirShm *d, u64 block)
 {
     u32 i, c = dir_chunk_of(block, &i);
-    return observe_ptr(&observe_ptr(&d->pub_chunks)[c][i]);
+    SlotDirShm **chunk = observe_ptr(&observe_ptr(&d->pub_chunks)[c]);
+    return chunk ? observe_ptr(&chunk[i]) : NULL; /* chunks of ids before a TRUNCATE are not there */
 }
 
 /* ---- the hash index of keys and dictionaries, see index.h ---- */
@@ -256,7 +257,7 @@ slice_null(const BlockShm *b, const SliceShm *s, u32 offset)
         return ((const u64 *)s->nulls)[offset >> 6] >> (offset & 63) & 1;
     return ((const u8 *)s->nulls)[offset];
 }
-/* Whether the entry says that the offset was deleted by it. */
+/* Whether the list (NULL: empty) has a delete of the offset newer than `version`; which. */
 bool delete_list_newer(const DeleteListShm *l, u32 offset, u64 version, u64 *ret_deleted_version);
 
 #endif

@@ -67,6 +67,8 @@ static void
 walk_dir(const DirShm *d, PieceVisit each, void *ctx)
 {
     for (u32 c = 0; c < d->chunk_count; c++) {
+        if (!d->pub_chunks[c])
+            continue;
         for (u32 i = 0; i < dir_chunk_size(c); i++)
             if (d->pub_chunks[c][i])
                 walk_slot(d->pub_chunks[c][i], each, ctx);

@@ -1,0 +1,353 @@
+/*
+ * catalog_write.c
+ *    Tables, roles and rights in the root being made: definitions copied into the world, both trees copied along the path.
+ *
+ * A node that this publish made already (birth) is changed in place, any other is copied and the old one retired. Nothing is visible before
+ * world_publish. A definition is one piece: TableDef, columns, keys, rights, names.
+ *
+ * Fails: world_reserve_catalog; the changes themselves take from what it promised.
+ */
+#include "walwriter/world_int.h"
+
+/* ---- trees ---- */
+
+static TreeNode *
+own_node(World *w, const TreeNode *n)
+{
+    u64 birth = w->head->pub_epoch + 1;
+    if (n && n->birth == birth)
+        return (TreeNode *)(uintptr_t)n;
+    TreeNode *copy = world_must(w, sizeof *copy);
+    if (n) {
+        *copy = *n;
+        world_retire(w, n, sizeof *n);
+    } else {
+        *copy = (TreeNode){0};
+    }
+    copy->birth = birth;
+    return copy;
+}
+
+void
+catalog_set_table(World *w, u32 table_id, const TableShm *t)
+{
+    u32 index = table_id - FIRST_TABLE_ID;
+    Root *r = &w->next;
+    while (!r->tables || (u64)index >> (TREE_BITS * r->table_levels)) {
+        TreeNode *top = own_node(w, NULL);
+        top->child[0] = (u64)(uintptr_t)r->tables;
+        r->tables = top;
+        r->table_levels++;
+    }
+    TreeNode *n = own_node(w, r->tables);
+    r->tables = n;
+    for (u32 level = r->table_levels - 1; level > 0; level--) {
+        u64 *child = &n->child[index >> (TREE_BITS * level) & (TREE_FANOUT - 1)];
+        n = own_node(w, (const TreeNode *)(uintptr_t)*child);
+        *child = (u64)(uintptr_t)n;
+    }
+    n->child[index & (TREE_FANOUT - 1)] = (u64)(uintptr_t)t;
+}
+
+static u64
+name_bits(Str name, u32 level)
+{
+    return shape_name_hash(name, level / 10) >> (level % 10 * TREE_BITS) & (TREE_FANOUT - 1);
+}
+
+/* Enter a name below *at; a leaf that is in the way moves down until the hashes differ. */
+static void
+enter_name(World *w, u64 *at, u32 level, Str name, u64 leaf)
+{
+    for (;; level++) {
+        if (*at == 0) {
+            *at = leaf;
+            return;
+        }
+        TreeNode *n;
+        if (*at & 1) {
+            u64 other = *at;
+            const TableDef *d = catalog_table(&w->next, (u32)(other >> 1));
+            ensure(d && !str_eq(d->name, name));
+            n = own_node(w, NULL);
+            n->child[name_bits(d->name, level)] = other;
+        } else {
+            n = own_node(w, (const TreeNode *)(uintptr_t)*at);
+        }
+        *at = (u64)(uintptr_t)n;
+        at = &n->child[name_bits(name, level)];
+    }
+}
+
+static void
+set_name(World *w, Str name, u32 table_id)
+{
+    TreeNode *top = own_node(w, w->next.names);
+    w->next.names = top;
+    enter_name(w, &top->child[name_bits(name, 0)], 1, name, (u64)table_id << 1 | 1);
+}
+
+static void
+remove_name(World *w, Str name)
+{
+    TreeNode *n = own_node(w, w->next.names);
+    w->next.names = n;
+    for (u32 level = 0;; level++) {
+        u64 *child = &n->child[name_bits(name, level)];
+        ensure(*child);
+        if (*child & 1) {
+            *child = 0;
+            return;
+        }
+        n = own_node(w, (const TreeNode *)(uintptr_t)*child);
+        *child = (u64)(uintptr_t)n;
+    }
+}
+
+/* ---- definitions ---- */
+
+static char *
+copy_str(char *at, Str from, Str *ret)
+{
+    if (from.len)
+        memcpy(at, from.ptr, from.len);
+    *ret = (Str){at, from.len};
+    return at + from.len;
+}
+
+static u64
+def_bytes(const TableDef *d, u32 acl_count)
+{
+    u64 n = sizeof *d + d->column_count * sizeof(ColumnDef) + d->key_count * sizeof(KeyDef) + acl_count * sizeof(AclItem) + d->name.len;
+    for (u32 c = 0; c < d->column_count; c++)
+        n += d->columns[c].name.len;
+    for (u32 k = 0; k < d->key_count; k++)
+        n += d->keys[k].name.len;
+    return n;
+}
+
+/* A copy in one piece, with these rights. */
+static TableDef *
+copy_def(World *w, const TableDef *from, const AclItem *acl, u32 acl_count)
+{
+    TableDef *d = world_must(w, def_bytes(from, acl_count));
+    *d = *from;
+    ColumnDef *columns = (ColumnDef *)(d + 1);
+    KeyDef *keys = (KeyDef *)(columns + d->column_count);
+    AclItem *items = (AclItem *)(keys + d->key_count);
+    char *text = (char *)(items + acl_count);
+    memcpy(columns, from->columns, d->column_count * sizeof *columns);
+    if (d->key_count)
+        memcpy(keys, from->keys, d->key_count * sizeof *keys);
+    if (acl_count)
+        memcpy(items, acl, acl_count * sizeof *items);
+    d->columns = columns;
+    d->keys = keys;
+    d->acl = items;
+    d->acl_count = acl_count;
+    text = copy_str(text, from->name, &d->name);
+    for (u32 c = 0; c < d->column_count; c++)
+        text = copy_str(text, from->columns[c].name, &columns[c].name);
+    for (u32 k = 0; k < d->key_count; k++)
+        text = copy_str(text, from->keys[k].name, &keys[k].name);
+    return d;
+}
+
+/* ---- tables ---- */
+
+bool
+world_reserve_catalog(World *w, Error *err)
+{
+    w->promised_catalog_bytes += CATALOG_PROMISE;
+    if (world_has_room(w, err))
+        return true;
+    w->promised_catalog_bytes -= CATALOG_PROMISE;
+    return false;
+}
+
+static void
+catalog_changed(World *w)
+{
+    w->promised_catalog_bytes -= MIN(w->promised_catalog_bytes, (u64)CATALOG_PROMISE);
+    w->next.catalog_version++;
+}
+
+u32
+world_next_table_id(World *w)
+{
+    return w->next.next_table_id++;
+}
+
+u32
+world_next_role_id(World *w)
+{
+    return w->next.next_role_id++;
+}
+
+/* Directory, dictionaries and keys of a table without rows. Block 0 is never used, so that row id 0 means none. */
+static void
+make_empty(World *w, TableShm *t, u64 next_block)
+{
+    const TableDef *def = t->def;
+    *t = (TableShm){.def = def, .def_bytes = t->def_bytes, .epoch = w->head->pub_epoch + 1, .open_block = NO_BLOCK};
+    t->dir = world_must(w, sizeof *t->dir);
+    *t->dir = (DirShm){.next_block = next_block};
+    bool any_text = false;
+    for (u32 c = 0; c < def->column_count; c++)
+        any_text |= def->columns[c].phys == PHYS_STR;
+    if (any_text) {
+        DictShm **dicts = world_must(w, def->column_count * sizeof *dicts);
+        for (u32 c = 0; c < def->column_count; c++)
+            dicts[c] = def->columns[c].phys == PHYS_STR ? dict_new(w, c) : NULL;
+        t->dicts = dicts;
+    }
+    if (def->key_count) {
+        t->keys = world_must(w, def->key_count * sizeof *t->keys);
+        for (u32 k = 0; k < def->key_count; k++)
+            index_init(w, &t->keys[k], 0);
+    }
+}
+
+void
+world_create_table(World *w, const TableDef *def)
+{
+    if (world_work(w, def->table_id))
+        return; /* replay */
+    ensure(def->table_id >= FIRST_TABLE_ID && def->column_count <= MAX_COLUMNS);
+    TableShm *t = world_must(w, sizeof *t);
+    *t = (TableShm){0};
+    t->def = copy_def(w, def, def->acl, def->acl_count);
+    t->def_bytes = (u32)def_bytes(def, def->acl_count);
+    make_empty(w, t, 1);
+    world_add_work(w, t);
+    catalog_set_table(w, def->table_id, t);
+    set_name(w, t->def->name, def->table_id);
+    w->next.table_count++;
+    w->next.next_table_id = MAX(w->next.next_table_id, def->table_id + 1);
+    catalog_changed(w);
+}
+
+static void
+retire_piece(void *ctx, const void *piece, u64 bytes)
+{
+    world_retire(ctx, piece, bytes);
+}
+
+void
+world_drop_table(World *w, u32 table_id)
+{
+    TableWork *tw = world_work(w, table_id);
+    if (!tw)
+        return;
+    remove_name(w, tw->t->def->name);
+    catalog_set_table(w, table_id, NULL);
+    world_forget_table_lists(w, tw);
+    block_forget_all(w, tw);
+    walk_table(tw->t, retire_piece, w);
+    world_remove_work(w, tw);
+    w->next.table_count--;
+    catalog_changed(w);
+}
+
+typedef struct RetireRest {
+    World *w;
+    const TableDef *kept;
+} RetireRest;
+
+static void
+retire_unless_kept(void *ctx, const void *piece, u64 bytes)
+{
+    RetireRest *r = ctx;
+    if (piece != r->kept)
+        world_retire(r->w, piece, bytes);
+}
+
+/* New and empty beside the old one, which readers of older roots keep; block ids go on. */
+void
+world_truncate_table(World *w, u32 table_id)
+{
+    TableWork *tw = world_work(w, table_id);
+    if (!tw)
+        return;
+    TableShm *t = world_must(w, sizeof *t);
+    *t = *tw->t;
+    make_empty(w, t, tw->t->dir->next_block);
+    world_forget_table_lists(w, tw);
+    block_forget_all(w, tw);
+    walk_table(tw->t, retire_unless_kept, &(RetireRest){w, tw->t->def});
+    tw->t = t;
+    tw->row_count = tw->deleted_count = tw->place_count = 0;
+    catalog_set_table(w, table_id, t);
+    catalog_changed(w);
+}
+
+void
+world_set_acl(World *w, u32 table_id, const AclItem *acl, u32 count)
+{
+    TableWork *tw = world_work(w, table_id);
+    if (!tw)
+        return;
+    TableShm *t = world_must(w, sizeof *t);
+    *t = *tw->t;
+    t->def = copy_def(w, tw->t->def, acl, count);
+    t->def_bytes = (u32)def_bytes(tw->t->def, count);
+    world_retire(w, tw->t->def, tw->t->def_bytes);
+    world_retire(w, tw->t, sizeof *t);
+    tw->t = t;
+    catalog_set_table(w, table_id, t);
+    catalog_changed(w);
+}
+
+/* ---- roles ---- */
+
+/* Replaces the list: without role_id, with `with` when it is not NULL. */
+static void
+replace_roles(World *w, u32 role_id, const RoleDef *with)
+{
+    const RolesShm *old = w->next.roles;
+    u32 count = old ? old->count : 0, n = 0;
+    RolesShm *made = world_must(w, roles_bytes(count + 1));
+    for (u32 i = 0; i < count; i++) {
+        if (with && old->roles[i]->role_id >= role_id) {
+            made->roles[n++] = with;
+            with = NULL;
+        }
+        if (old->roles[i]->role_id == role_id)
+            world_retire(w, old->roles[i], role_bytes(old->roles[i]));
+        else
+            made->roles[n++] = old->roles[i];
+    }
+    if (with)
+        made->roles[n++] = with;
+    if (n != count + 1) { /* sizes must be told exactly when it is freed */
+        RolesShm *exact = world_must(w, roles_bytes(n));
+        memcpy(exact->roles, made->roles, n * sizeof made->roles[0]);
+        world_free(w, made, roles_bytes(count + 1));
+        made = exact;
+    }
+    made->count = n;
+    made->pad = 0;
+    if (old)
+        world_retire(w, old, roles_bytes(count));
+    w->next.roles = made;
+    catalog_changed(w);
+}
+
+void
+world_put_role(World *w, const RoleDef *role, const char *verifier)
+{
+    RoleDef *copy = world_must(w, role_bytes(role));
+    *copy = *role;
+    copy_str((char *)(copy + 1), role->name, &copy->name);
+    replace_roles(w, role->role_id, copy);
+    w->next.next_role_id = MAX(w->next.next_role_id, role->role_id + 1);
+    (void)verifier; /* never in the world, which every backend reads: secrets.c keeps it */
+}
+
+void
+world_drop_role(World *w, u32 role_id)
+{
+    if (!catalog_role(&w->next, role_id))
+        return;
+    replace_roles(w, role_id, NULL);
+}

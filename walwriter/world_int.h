@@ -1,0 +1,163 @@
+/*
+ * world_int.h
+ *    The inside of World, for the files that write the column world. Nobody else includes it.
+ *
+ * What is applied but not published lies in the world already (rows above the published counts, key entries, delete marks of a version that
+ * nobody has yet) or here (which blocks become visible at the next publish). A World can therefore be made from the published root alone.
+ */
+#ifndef WORLD_INT_H
+#define WORLD_INT_H
+
+#include "common/store/key.h"
+#include "walwriter/alloc.h"
+#include "walwriter/world.h"
+
+enum {
+    OPEN_FIRST_ROWS = 64,
+    BULK_DELETE_ROWS = 512,     /* a run of deletes this long in one block keeps the bitmap before it instead of entries */
+    KEY_BATCH = 32,
+    KEEP_EXTENTS = 4,           /* of the budget, always: publishing and sealing take from them */
+    KEEP_BYTES_A_TABLE = 4096,  /* and this much a table, for a publish that touches all of them */
+    CATALOG_PROMISE = 2 << 20,  /* a catalog change takes at most this much */
+    EMPTY_EXTENTS_KEPT = 4,
+    PART_TEXTS_MAX = PART_MAX_BYTES / 4,
+};
+
+typedef struct SlotList {
+    SlotDirShm **slots;
+    u32 count, capacity;
+} SlotList;
+
+typedef struct TableWork {
+    struct TableWork *next_dirty;
+    u32 table_id;
+    bool dirty;
+    TableShm *t;        /* what the tree being made points at */
+    u64 row_count, deleted_count, place_count;
+    SlotList opens;     /* blocks of small commits that are not full, in the order their ids are taken; the first one is the open block */
+    SlotList pending;   /* sealed since the last publish */
+} TableWork;
+
+typedef struct Retired {
+    const void *piece;
+    u64 bytes, epoch;   /* reusable when every pin is above the epoch */
+} Retired;
+
+typedef struct History {
+    u64 epoch, version;
+} History;
+
+/* A queue in one array: take at first, put at first + count, moved down when the front half is gone. */
+typedef struct RetiredQueue { Retired *items; u64 first, count, capacity; } RetiredQueue;
+typedef struct HistoryQueue { History *items; u64 first, count, capacity; } HistoryQueue;
+typedef struct SlotQueue { SlotDirShm **items; u64 first, count, capacity; } SlotQueue;
+
+/* What was worked out about a part's texts: where each begins, and its code once known. Valid for the part with these columns only. */
+typedef struct PartMemo {
+    const PartColumn *columns;
+    u32 table_id, row_count;
+    u16 column_count;
+    bool has_codes;
+    u32 sum;       /* of the texts the codes are for */
+    u32 *starts;   /* a column of the part: where its texts' offsets and codes begin */
+    u32 *offsets;
+    u32 *codes;
+} PartMemo;
+
+struct World {
+    Shm *shm;
+    WorldHead *head;
+    Alloc *alloc;
+    Root next;                /* the root being made */
+    const Root *published;
+    TableWork **tables;
+    u32 table_capacity;
+    TableWork *dirty;
+    RetiredQueue retired;
+    HistoryQueue history;     /* publishes since the oldest pin */
+    SlotQueue listed;         /* slots with a delete list */
+    u64 oldest_epoch, oldest_version; /* lower bounds over all pins */
+    u64 promised_seal_bytes, promised_delete_bytes, promised_catalog_bytes;
+    u64 quarantine_epoch;     /* takeover: pins of this epoch or older may reach what was not marked; 0 none */
+    PartMemo memo;
+    u32 *move_stored;         /* index growth: stored hashes and entries on their way */
+    u64 *move_entries;
+    u64 move_capacity;
+};
+
+/* ---- memory (reclaim.c) ---- */
+/* For reserve steps: NULL when the budget would be touched that applying needs. */
+void *world_get(World *w, u64 bytes);
+/* For apply steps, inside what was kept back. */
+void *world_must(World *w, u64 bytes);
+void *world_take(World *w, u64 bytes, bool must);
+/* Nobody can reach it any more once the pins of today are gone. */
+void world_retire(World *w, const void *piece, u64 bytes);
+/* Nobody could ever reach it. */
+void world_free(World *w, const void *piece, u64 bytes);
+bool world_full(Error *err); /* sets 53200, false */
+/* Whether what was promised can still be had. */
+bool world_has_room(const World *w, Error *err);
+void world_note_list(World *w, SlotDirShm *slot);
+void world_forget_table_lists(World *w, const TableWork *tw);
+void world_note_publish(World *w);
+/* Queues and lists of private memory; running out of it stops the process (the successor takes over). */
+void *world_grow_private(void *old, u64 count, u64 *capacity, u64 item_bytes);
+
+/* ---- tables (world.c) ---- */
+TableWork *world_work(World *w, u32 table_id);
+TableWork *world_add_work(World *w, TableShm *t);
+void world_remove_work(World *w, TableWork *tw);
+void world_mark_dirty(World *w, TableWork *tw);
+void slot_list_add(SlotList *l, SlotDirShm *s);
+void slot_list_remove(SlotList *l, u32 i);
+
+/* ---- blocks (block_write.c) ---- */
+SlotDirShm *block_slot_new(World *w, TableWork *tw, u64 block, u32 kind, bool must);
+SlotDirShm *block_slot(const TableWork *tw, u64 block); /* NULL when there is none */
+bool block_room(World *w, TableWork *tw, SlotDirShm *slot, u32 rows, bool must);
+void block_seal(World *w, TableWork *tw, SlotDirShm *slot);
+void block_forget_all(World *w, TableWork *tw);
+void block_slot_drop(World *w, TableWork *tw, SlotDirShm *slot);
+
+/* ---- delete state (delete_write.c) ---- */
+bool delete_reserve(World *w, TableWork *tw, const PartView *p, Error *err);
+/* Rows that no commit ever fills: dead for every version. Only above the published count. */
+void delete_mark_hole(World *w, TableWork *tw, SlotDirShm *slot, u32 first, u32 count);
+void delete_clear_hole(TableWork *tw, SlotDirShm *slot, u32 first, u32 count);
+u64 *delete_bits(World *w, SlotDirShm *slot, bool must);
+bool delete_is_set(const SlotDirShm *slot, u32 offset);
+/* Deleted, and no pin can still see the row. */
+bool delete_is_over(const World *w, const SlotDirShm *slot, u32 offset);
+
+/* ---- dictionaries (dict_write.c) ---- */
+DictShm *dict_new(World *w, u32 column);
+/* The code of the text, entered when it is new. */
+bool dict_enter(World *w, DictShm *d, Str s, u64 hash, u32 *ret_code);
+
+/* ---- indexes (index_write.c) ---- */
+void index_init(World *w, IndexShm *x, u32 line_bits);
+/* Which entries survive growth. */
+typedef bool (*IndexKeep)(void *ctx, u64 payload);
+/* Make room for one more entry of this hash, for later or (promise false) for now. */
+bool index_reserve(World *w, IndexShm *x, u64 hash, bool promise, bool must, IndexKeep keep, void *ctx);
+/* Enter; an equal entry is a no-op; the slot of an entry of this tag that `keep` gives up is used again. The promise is taken back. */
+void index_enter(World *w, IndexShm *x, u64 hash, u64 payload, IndexKeep keep, void *ctx);
+
+/* ---- keys (key_write.c) ---- */
+bool key_reserve_part(World *w, TableWork *tw, const PartView *p, Error *err);
+/* Keys of rows [first, first + count) of a block, already written. */
+void key_enter_rows(World *w, TableWork *tw, SlotDirShm *slot, u32 first, u32 count);
+
+/* ---- parts (part_apply.c) ---- */
+const PartColumn *part_column(const PartView *p, u32 column);
+void memo_begin(World *w, const PartView *p);
+Str memo_text(const World *w, const PartView *p, const PartColumn *c, u32 i);
+
+/* ---- catalog (catalog_write.c) ---- */
+void catalog_set_table(World *w, u32 table_id, const TableShm *t);
+
+/* ---- takeover (takeover.c) ---- */
+bool world_take_over(World *w, Error *err);
+
+#endif
