@@ -1,0 +1,254 @@
+/*
+ * ast.h
+ *    The syntax tree: what was written, before any name is looked up.
+ *
+ * Made by the parser in one arena, read by the binder, never changed. `at` is a byte offset into the source (of the token PostgreSQL would
+ * point to). The tree holds what later features need (subqueries, set operations, WITH, windows, RETURNING, …); the binder refuses
+ * what is not built yet. AND, OR and lists are flat, so depth comes from real nesting only.
+ */
+#ifndef AST_H
+#define AST_H
+
+#include "backend/sql/sql.h"
+#include "common/base/base.h"
+
+enum { NO_LOCATION = UINT32_MAX };
+
+typedef struct AExpr AExpr;
+typedef struct ASelect ASelect;
+typedef struct AFrom AFrom;
+
+/* Growing list of pointers; items live in the arena. */
+typedef struct PtrList {
+    u32 count, capacity;
+    void **items;
+} PtrList;
+void ptrlist_add(Arena *a, PtrList *l, void *item);
+#define LIST_AT(list, Type, i) ((Type *)(list).items[i])
+
+/* A dotted name: a, a.b, a.b.c. */
+enum { MAX_NAME_PARTS = 4 };
+typedef struct AName {
+    u32 count;
+    u32 at;
+    Str parts[MAX_NAME_PARTS]; /* the last one that counts is parts[count - 1] */
+} AName;
+
+typedef struct ATypeName {
+    AName name;   /* built-in spellings come as one part: "int4", "varchar", … */
+    u32 at;
+    PtrList mods; /* AExpr: (p, s) */
+    bool with_mods;
+    bool system;  /* spelled by a keyword: found in pg_catalog only */
+    bool array, setof;
+} ATypeName;
+
+typedef enum AExprKind {
+    AX_NULL,
+    AX_BOOL,     /* number 0, 1 */
+    AX_INT,      /* number */
+    AX_NUMBER,   /* text */
+    AX_STRING,   /* text */
+    AX_BITS,
+    AX_PARAM,    /* number */
+    AX_COLUMN,   /* name; star: name.* (name.count 0: *) */
+    AX_DEFAULT,
+    AX_OP,       /* text = operator; 1 or 2 args; op_at; name = its schema (OPERATOR(s.+)) */
+    AX_AND,      /* n args */
+    AX_OR,       /* n args */
+    AX_NOT,
+    AX_IS_NULL,  /* negated */
+    AX_IS_BOOL,  /* number: 1 TRUE, 0 FALSE, -1 UNKNOWN; negated */
+    AX_DISTINCT, /* IS [NOT] DISTINCT FROM; negated = NOT; op_at */
+    AX_BETWEEN,  /* 3 args; negated, symmetric; op_at */
+    AX_IN,       /* args[0] IN (args[1..]); negated; op_at */
+    AX_CASE,     /* subject (or NULL), then when, then pairs, then else (or NULL) */
+    AX_CAST,     /* args[0], type */
+    AX_COALESCE,
+    AX_NULLIF,
+    AX_GREATEST, /* negated = LEAST */
+    AX_FUNC,     /* name, args, call */
+    AX_VALUE,    /* CURRENT_DATE, …: keyword in number; precision in args[0] */
+    AX_SUBQUERY, /* select */
+    AX_EXISTS,   /* select */
+    AX_IN_QUERY, /* args[0] IN (select); negated */
+    AX_QUANTIFIED, /* args[0] text ANY (select | args[1]); negated = ALL */
+    AX_ARRAY,    /* ARRAY[…] or ARRAY(select) */
+    AX_ROW,
+    AX_COLLATE,  /* args[0], name */
+    AX_SUBSCRIPT,
+    AX_FIELD,    /* (args[0]).text; star */
+    AX_GROUPING,
+    AX_UNSUPPORTED, /* text names the feature */
+} AExprKind;
+
+/* What a call has besides its arguments. */
+typedef struct ACall {
+    bool star, distinct, variadic, named_args, within_group, over;
+    PtrList order_by; /* AOrder */
+    AExpr *filter;
+} ACall;
+
+struct AExpr {
+    AExprKind kind;
+    bool negated, symmetric, star;
+    u32 at, op_at;
+    i32 number;
+    u32 arg_count;
+    AExpr **args;
+    Str text;
+    const AName *name;
+    ATypeName *type;
+    ASelect *select;
+    ACall *call;
+};
+
+typedef struct AOrder {
+    AExpr *expr;
+    bool descending, nulls_given, nulls_first;
+    bool using_op;
+    Str op;
+    u32 op_at;
+} AOrder;
+
+typedef struct ATarget {
+    AExpr *expr;
+    Str label; /* len 0: none given */
+    bool has_label;
+    u32 at;
+} ATarget;
+
+typedef struct AAlias {
+    Str name;
+    u32 column_count;
+    Str *columns;
+} AAlias;
+
+typedef enum AFromKind { AF_TABLE, AF_SUBQUERY, AF_FUNCTION, AF_JOIN } AFromKind;
+struct AFrom {
+    AFromKind kind;
+    u32 at;
+    AName name;
+    AAlias *alias; /* NULL: none */
+    bool lateral;
+    const char *unsupported; /* NULL, or the feature that makes it so */
+    ASelect *select;
+    AExpr *function;
+    BJoinKind join;
+    bool natural;
+    AFrom *left, *right;
+    AExpr *on;
+    bool has_using;
+    u32 using_count;
+    Str *using_columns;
+    AAlias *using_alias;
+};
+
+typedef enum ASetOp { ASET_NONE, ASET_UNION, ASET_INTERSECT, ASET_EXCEPT } ASetOp;
+struct ASelect {
+    u32 at;
+    ASetOp op;
+    bool all;
+    ASelect *left, *right;
+    u32 with_at; /* NO_LOCATION: no WITH */
+    bool distinct;
+    PtrList distinct_on;  /* AExpr */
+    PtrList targets;      /* ATarget */
+    PtrList from;         /* AFrom */
+    AExpr *where;
+    PtrList group_by;     /* AExpr */
+    const char *grouping; /* "GROUPING SETS", … or NULL */
+    u32 grouping_at;
+    AExpr *having;
+    PtrList windows;
+    u32 windows_at;
+    bool is_values;
+    PtrList rows;         /* AX_ROW */
+    PtrList order_by;     /* AOrder */
+    AExpr *limit, *offset; /* LIMIT ALL is no limit */
+    u32 limit_at, offset_at;
+    bool with_ties;
+    bool into;
+    u32 into_at;
+    u32 locking_at;       /* FOR UPDATE, …; NO_LOCATION: none */
+    const char *locking;
+};
+
+typedef enum StmtKind {
+    ST_SELECT, ST_INSERT, ST_UPDATE, ST_DELETE, ST_COPY, ST_CREATE_TABLE, ST_DROP_TABLE, ST_TRUNCATE, ST_SET, ST_SHOW, ST_RESET,
+    ST_EXPLAIN, ST_CHECKPOINT, ST_NOOP, ST_ALTER_ROLE, ST_TRANSACTION, ST_DEALLOCATE, ST_DISCARD, ST_UNSUPPORTED,
+} StmtKind;
+
+typedef struct AColumnDef {
+    Str name;
+    u32 at;
+    ATypeName *type;
+    const char *unsupported; /* DEFAULT, CHECK, … */
+    u32 unsupported_at;
+    PtrList constraints;     /* AConstraint */
+} AColumnDef;
+
+typedef enum AConstraintKind { AC_NULL, AC_NOT_NULL, AC_PRIMARY, AC_UNIQUE } AConstraintKind;
+typedef struct AConstraint {
+    AConstraintKind kind;
+    u32 at;
+    Str name; /* len 0: to be chosen */
+    u32 column_count; /* 0 in a column constraint */
+    Str *columns;
+} AConstraint;
+
+/* One element of INSERT's column list or UPDATE's SET. */
+typedef struct ASet {
+    Str column;
+    u32 at;
+    bool indirect; /* a.b or a[1] */
+    AExpr *expr;
+} ASet;
+
+/* (a, b) = expr; a single a = expr has one column. */
+typedef struct ASetClause {
+    PtrList columns; /* ASet */
+    bool row;
+    AExpr *expr;
+} ASetClause;
+
+typedef struct AOption {
+    Str name;
+    u32 at;
+    AExpr *value;   /* NULL: none; AX_STRING, AX_INT, AX_NUMBER */
+    PtrList names;  /* Str: (a, b) */
+    bool is_list, is_star;
+} AOption;
+
+typedef struct ASetting {
+    Str name, value; /* value.ptr NULL: DEFAULT */
+} ASetting;
+
+struct Stmt {
+    StmtKind kind;
+    u32 at;
+    ASelect *select;      /* SELECT; source of INSERT (NULL: DEFAULT VALUES) */
+    AName name;           /* the table, role, setting */
+    AAlias *alias;
+    bool only;
+    PtrList columns;      /* INSERT, COPY: ASet */
+    bool has_columns;
+    PtrList sets;         /* UPDATE: ASetClause */
+    PtrList from;         /* UPDATE … FROM, DELETE … USING: AFrom */
+    AExpr *where;
+    const char *unsupported; /* with at: the feature the binder refuses; for ST_UNSUPPORTED the statement */
+    u32 unsupported_at;
+    PtrList options;      /* COPY, EXPLAIN: AOption */
+    PtrList column_defs;  /* CREATE TABLE: AColumnDef */
+    PtrList constraints;  /* CREATE TABLE: AConstraint */
+    bool if_exists;       /* IF [NOT] EXISTS */
+    PtrList names;        /* DROP, TRUNCATE: AName */
+    PtrList settings;     /* SET, SHOW, RESET, BEGIN: ASetting */
+    bool local;
+    Stmt *explained;
+    const char *explained_tag;
+    BTxnKind txn;
+    bool chain;
+};
+
+#endif

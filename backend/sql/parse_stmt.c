@@ -1,0 +1,139 @@
+/*
+ * parse_stmt.c
+ *    Which statement is it? Tags, and the statements known only by name.
+ */
+#include "backend/sql/parse.h"
+
+/* Statements that are refused, by their first word alone. */
+static const struct { Keyword k; const char *tag; bool write; } REFUSED[] = {
+    {KW_ALTER, "ALTER", true}, {KW_CALL, "CALL", true}, {KW_CLOSE, "CLOSE CURSOR", false}, {KW_CLUSTER, "CLUSTER", true},
+    {KW_COMMENT, "COMMENT", true}, {KW_DECLARE, "DECLARE CURSOR", false}, {KW_DO, "DO", true}, {KW_EXECUTE, "EXECUTE", false},
+    {KW_FETCH, "FETCH", false}, {KW_GRANT, "GRANT", true}, {KW_IMPORT, "IMPORT FOREIGN SCHEMA", true}, {KW_LISTEN, "LISTEN", false},
+    {KW_LOAD, "LOAD", false}, {KW_LOCK, "LOCK TABLE", false}, {KW_MERGE, "MERGE", true}, {KW_MOVE, "MOVE", false},
+    {KW_NOTIFY, "NOTIFY", false}, {KW_PREPARE, "PREPARE", false}, {KW_REASSIGN, "REASSIGN OWNED", true},
+    {KW_REFRESH, "REFRESH MATERIALIZED VIEW", true}, {KW_REINDEX, "REINDEX", true}, {KW_RELEASE, "RELEASE", false},
+    {KW_REVOKE, "REVOKE", true}, {KW_SAVEPOINT, "SAVEPOINT", false}, {KW_SECURITY, "SECURITY LABEL", true},
+    {KW_UNLISTEN, "UNLISTEN", false},
+};
+
+/* What CREATE, ALTER and DROP may be followed by. */
+static const struct { Keyword k; const char *name; } OBJECTS[] = {
+    {KW_ACCESS, "ACCESS METHOD"}, {KW_AGGREGATE, "AGGREGATE"}, {KW_CAST, "CAST"}, {KW_COLLATION, "COLLATION"}, {KW_CONSTRAINT, "CONSTRAINT TRIGGER"},
+    {KW_CONVERSION, "CONVERSION"}, {KW_DATABASE, "DATABASE"}, {KW_DEFAULT, "DEFAULT PRIVILEGES"}, {KW_DOMAIN, "DOMAIN"},
+    {KW_EVENT, "EVENT TRIGGER"}, {KW_EXTENSION, "EXTENSION"}, {KW_FOREIGN, "FOREIGN TABLE"}, {KW_FUNCTION, "FUNCTION"}, {KW_GLOBAL, "TEMPORARY TABLE"},
+    {KW_GROUP, "GROUP"}, {KW_INDEX, "INDEX"}, {KW_LANGUAGE, "LANGUAGE"}, {KW_LARGE, "LARGE OBJECT"}, {KW_LOCAL, "TEMPORARY TABLE"},
+    {KW_MATERIALIZED, "MATERIALIZED VIEW"}, {KW_OPERATOR, "OPERATOR"}, {KW_OR, "OR REPLACE"}, {KW_OWNED, "OWNED"}, {KW_POLICY, "POLICY"},
+    {KW_PROCEDURAL, "LANGUAGE"}, {KW_PROCEDURE, "PROCEDURE"}, {KW_PUBLICATION, "PUBLICATION"}, {KW_RECURSIVE, "VIEW"}, {KW_ROLE, "ROLE"},
+    {KW_ROUTINE, "ROUTINE"}, {KW_RULE, "RULE"}, {KW_SCHEMA, "SCHEMA"}, {KW_SEQUENCE, "SEQUENCE"}, {KW_SERVER, "SERVER"},
+    {KW_STATISTICS, "STATISTICS"}, {KW_SUBSCRIPTION, "SUBSCRIPTION"}, {KW_SYSTEM, "SYSTEM"}, {KW_TABLE, "TABLE"},
+    {KW_TABLESPACE, "TABLESPACE"}, {KW_TEMP, "TEMPORARY TABLE"}, {KW_TEMPORARY, "TEMPORARY TABLE"}, {KW_TEXT, "TEXT SEARCH"},
+    {KW_TRANSFORM, "TRANSFORM"}, {KW_TRIGGER, "TRIGGER"}, {KW_TRUSTED, "LANGUAGE"}, {KW_TYPE, "TYPE"}, {KW_UNIQUE, "INDEX"},
+    {KW_UNLOGGED, "UNLOGGED TABLE"}, {KW_USER, "USER"}, {KW_VIEW, "VIEW"},
+};
+
+static const char *
+object_name(Parser *p)
+{
+    for (u32 i = 0; i < COUNT_OF(OBJECTS); i++)
+        if (parse_is(p, OBJECTS[i].k))
+            return OBJECTS[i].name;
+    parse_fail(p);
+}
+
+/* CREATE, ALTER, DROP. */
+static void
+read_definition(Parser *p, Stmt *s, const char **ret_tag)
+{
+    Token verb = parse_take(p);
+    const char *words = verb.keyword == KW_CREATE ? "CREATE" : verb.keyword == KW_ALTER ? "ALTER" : "DROP";
+    const char *object = object_name(p);
+    bool role = parse_is(p, KW_ROLE) || parse_is(p, KW_USER);
+    if (verb.keyword == KW_CREATE && parse_is(p, KW_TABLE)) {
+        parse_take(p);
+        *ret_tag = "CREATE TABLE";
+        parse_create_table(p, s);
+    } else if (verb.keyword == KW_DROP && parse_is(p, KW_TABLE)) {
+        parse_take(p);
+        *ret_tag = "DROP TABLE";
+        parse_drop_table(p, s);
+    } else if (verb.keyword == KW_ALTER && role && !parse_is_ahead(p, 1, KW_MAPPING)) {
+        parse_take(p);
+        *ret_tag = "ALTER ROLE";
+        parse_alter_role(p, s);
+    } else {
+        *ret_tag = arena_printf(p->arena, "%s %s", words, object);
+        parse_unsupported(p, s, *ret_tag);
+    }
+}
+
+typedef void (*ReadStmt)(Parser *p, Stmt *s);
+static const struct { Keyword k; const char *tag; bool write; ReadStmt read; } STATEMENTS[] = {
+    {KW_INSERT, "INSERT", true, parse_insert},
+    {KW_UPDATE, "UPDATE", true, parse_update},
+    {KW_DELETE, "DELETE", true, parse_delete},
+    {KW_COPY, "COPY", true, parse_copy},
+    {KW_TRUNCATE, "TRUNCATE TABLE", true, parse_truncate},
+    {KW_SET, "SET", false, parse_set},
+    {KW_RESET, "RESET", false, parse_reset},
+    {KW_SHOW, "SHOW", false, parse_show},
+    {KW_EXPLAIN, "EXPLAIN", false, parse_explain},
+    {KW_DEALLOCATE, "DEALLOCATE", false, parse_deallocate},
+    {KW_DISCARD, "DISCARD", false, parse_discard},
+    {KW_VACUUM, "VACUUM", false, parse_vacuum},
+    {KW_ANALYZE, "ANALYZE", false, parse_vacuum},
+    {KW_ANALYSE, "ANALYZE", false, parse_vacuum},
+};
+
+static const char *
+transaction_tag(const Stmt *s, const Token *first)
+{
+    if (s->txn == BTXN_BEGIN)
+        return first->keyword == KW_START ? "START TRANSACTION" : "BEGIN";
+    return s->txn == BTXN_COMMIT ? "COMMIT" : "ROLLBACK";
+}
+
+Stmt *
+parse_statement(Parser *p, const char **ret_tag, bool *ret_write)
+{
+    Stmt *s = ARENA_NEW(p->arena, Stmt);
+    Token first = *parse_now(p);
+    s->at = first.at;
+    *ret_write = false;
+    if (parse_starts_select(p, 0) || parse_is_char(p, '(')) {
+        s->kind = ST_SELECT;
+        s->select = parse_select(p);
+        *ret_tag = "SELECT";
+        return s;
+    }
+    if (first.kind != T_KEYWORD)
+        parse_fail(p);
+    for (u32 i = 0; i < COUNT_OF(STATEMENTS); i++)
+        if (first.keyword == STATEMENTS[i].k) {
+            *ret_tag = STATEMENTS[i].tag;
+            *ret_write = STATEMENTS[i].write;
+            STATEMENTS[i].read(p, s);
+            return s;
+        }
+    if (parse_is(p, KW_CREATE) || parse_is(p, KW_DROP) || parse_is(p, KW_ALTER)) {
+        *ret_write = true;
+        read_definition(p, s, ret_tag);
+        return s;
+    }
+    if (parse_try(p, KW_CHECKPOINT)) {
+        s->kind = ST_CHECKPOINT;
+        *ret_tag = "CHECKPOINT";
+        return s;
+    }
+    if (parse_transaction(p, s)) {
+        *ret_tag = transaction_tag(s, &first);
+        return s;
+    }
+    for (u32 i = 0; i < COUNT_OF(REFUSED); i++)
+        if (first.keyword == REFUSED[i].k) {
+            *ret_tag = REFUSED[i].tag;
+            *ret_write = REFUSED[i].write;
+            parse_unsupported(p, s, REFUSED[i].tag);
+            return s;
+        }
+    parse_fail(p);
+}

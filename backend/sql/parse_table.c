@@ -1,0 +1,384 @@
+/*
+ * parse_table.c
+ *    CREATE TABLE, DROP TABLE, TRUNCATE.
+ *
+ * What a column or a table may have and cannot yet (DEFAULT, CHECK, REFERENCES, …) is read whole and noted; the binder refuses it.
+ */
+#include "backend/sql/parse.h"
+
+/* [NOT] DEFERRABLE, INITIALLY …, NOT VALID, behind a constraint. Returns whether anything but the default was said. */
+static bool
+read_constraint_attributes(Parser *p)
+{
+    bool deferred = false;
+    for (;;) {
+        if (parse_is(p, KW_NOT) && (parse_is_ahead(p, 1, KW_DEFERRABLE) || parse_is_ahead(p, 1, KW_VALID))) {
+            parse_take(p);
+            deferred |= parse_take(p).keyword == KW_VALID;
+        } else if (parse_try(p, KW_DEFERRABLE)) {
+            deferred = true;
+        } else if (parse_try(p, KW_INITIALLY)) {
+            deferred |= parse_is(p, KW_DEFERRED);
+            if (!parse_try(p, KW_DEFERRED))
+                parse_expect(p, KW_IMMEDIATE);
+        } else {
+            return deferred;
+        }
+    }
+}
+
+/* WITH (fillfactor = 70), USING INDEX TABLESPACE x: accepted where they only tune. */
+static void
+read_index_parameters(Parser *p, Stmt *s)
+{
+    u32 at = parse_at(p);
+    if (parse_try(p, KW_INCLUDE)) {
+        parse_skip_parens(p);
+        parse_refuse_later(s, at, "INCLUDE");
+    }
+    if (parse_try(p, KW_WITH))
+        parse_skip_parens(p);
+    if (parse_try(p, KW_USING)) {
+        parse_expect(p, KW_INDEX);
+        if (parse_try(p, KW_TABLESPACE))
+            parse_refuse_later(s, at, "TABLESPACE");
+        else
+            parse_refuse_later(s, at, "USING INDEX");
+        parse_col_id(p);
+    }
+}
+
+static void
+read_references(Parser *p)
+{
+    u32 n;
+    parse_expect(p, KW_REFERENCES);
+    parse_qualified_name(p);
+    if (parse_is_char(p, '('))
+        parse_name_list(p, &n);
+    if (parse_try(p, KW_MATCH))
+        parse_take(p);
+    while (parse_try(p, KW_ON)) {
+        if (!parse_try(p, KW_DELETE))
+            parse_expect(p, KW_UPDATE);
+        if (parse_try(p, KW_NO)) {
+            parse_expect(p, KW_ACTION);
+        } else if (parse_try(p, KW_SET)) {
+            if (!parse_try(p, KW_NULL))
+                parse_expect(p, KW_DEFAULT);
+            if (parse_is_char(p, '('))
+                parse_name_list(p, &n);
+        } else if (!parse_try(p, KW_CASCADE)) {
+            parse_expect(p, KW_RESTRICT);
+        }
+    }
+}
+
+static void
+column_refuses(AColumnDef *c, u32 at, const char *feature)
+{
+    if (!c->unsupported) {
+        c->unsupported = feature;
+        c->unsupported_at = at;
+    }
+}
+
+static void
+add_constraint(Parser *p, AColumnDef *c, AConstraintKind kind, u32 at, Str name)
+{
+    AConstraint *k = ARENA_NEW(p->arena, AConstraint);
+    *k = (AConstraint){.kind = kind, .at = at, .name = name};
+    ptrlist_add(p->arena, &c->constraints, k);
+}
+
+/* GENERATED ALWAYS AS IDENTITY | (expr) STORED */
+static void
+read_generated(Parser *p, AColumnDef *c, u32 at)
+{
+    parse_take(p);
+    if (parse_try(p, KW_BY))
+        parse_expect(p, KW_DEFAULT);
+    else
+        parse_expect(p, KW_ALWAYS);
+    parse_expect(p, KW_AS);
+    if (parse_try(p, KW_IDENTITY)) {
+        if (parse_is_char(p, '('))
+            parse_skip_parens(p);
+        column_refuses(c, at, "GENERATED AS IDENTITY");
+    } else {
+        parse_expect_char(p, '(');
+        parse_expr(p);
+        parse_expect_char(p, ')');
+        parse_expect(p, KW_STORED);
+        column_refuses(c, at, "a generated column");
+    }
+}
+
+/* One column constraint; false: none. */
+static bool
+read_column_constraint(Parser *p, Stmt *s, AColumnDef *c)
+{
+    Str name = {0};
+    u32 at = parse_at(p);
+    bool named = parse_try(p, KW_CONSTRAINT);
+    if (named)
+        name = parse_col_id(p);
+    if (!named && parse_is(p, KW_NOT) && (parse_is_ahead(p, 1, KW_DEFERRABLE) || parse_is_ahead(p, 1, KW_VALID)))
+        return false;
+    if (parse_try(p, KW_NOT)) {
+        parse_expect(p, KW_NULL);
+        add_constraint(p, c, AC_NOT_NULL, at, name);
+    } else if (parse_try(p, KW_NULL)) {
+        add_constraint(p, c, AC_NULL, at, name);
+    } else if (parse_try(p, KW_UNIQUE)) {
+        if (parse_is(p, KW_NULLS) || parse_is(p, KW_NOT)) {
+            if (parse_try(p, KW_NULLS) && parse_try(p, KW_NOT))
+                parse_refuse_later(s, at, "NULLS NOT DISTINCT");
+            parse_expect(p, KW_DISTINCT);
+        }
+        add_constraint(p, c, AC_UNIQUE, at, name);
+        read_index_parameters(p, s);
+    } else if (parse_try(p, KW_PRIMARY)) {
+        parse_expect(p, KW_KEY);
+        add_constraint(p, c, AC_PRIMARY, at, name);
+        read_index_parameters(p, s);
+    } else if (parse_try(p, KW_CHECK)) {
+        parse_expect_char(p, '(');
+        parse_expr(p);
+        parse_expect_char(p, ')');
+        if (parse_try(p, KW_NO))
+            parse_expect(p, KW_INHERIT);
+        column_refuses(c, at, "CHECK");
+    } else if (parse_try(p, KW_DEFAULT)) {
+        parse_b_expr(p);
+        column_refuses(c, at, "DEFAULT");
+    } else if (parse_is(p, KW_REFERENCES)) {
+        read_references(p);
+        column_refuses(c, at, "REFERENCES");
+    } else if (parse_is(p, KW_GENERATED)) {
+        read_generated(p, c, at);
+    } else if (!named && parse_try(p, KW_COLLATE)) {
+        AName n = parse_qualified_name(p);
+        Str collation = n.parts[n.count - 1];
+        if (!str_eq(collation, STR_LIT("C")) && !str_eq(collation, STR_LIT("default")) && !str_eq(collation, STR_LIT("POSIX")) &&
+            !str_eq(collation, STR_LIT("ucs_basic")))
+            column_refuses(c, at, "this collation");
+    } else if (named) {
+        parse_fail(p);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void
+read_column(Parser *p, Stmt *s)
+{
+    AColumnDef *c = ARENA_NEW(p->arena, AColumnDef);
+    c->at = parse_at(p);
+    c->name = parse_col_id(p);
+    c->type = parse_type(p);
+    for (;;) {
+        u32 at = parse_at(p);
+        if (parse_try(p, KW_COMPRESSION)) {
+            parse_take(p);
+            column_refuses(c, at, "COMPRESSION");
+        }
+        bool any = read_column_constraint(p, s, c);
+        if (read_constraint_attributes(p))
+            column_refuses(c, at, "DEFERRABLE");
+        if (!any)
+            break;
+    }
+    ptrlist_add(p->arena, &s->column_defs, c);
+}
+
+/* PRIMARY KEY (a, b), UNIQUE (a), CHECK (…), FOREIGN KEY …, EXCLUDE … of the table. */
+static void
+read_table_constraint(Parser *p, Stmt *s)
+{
+    AConstraint *k = ARENA_NEW(p->arena, AConstraint);
+    k->at = parse_at(p);
+    if (parse_try(p, KW_CONSTRAINT))
+        k->name = parse_col_id(p);
+    bool primary = parse_is(p, KW_PRIMARY);
+    u32 n;
+    if (primary || parse_is(p, KW_UNIQUE)) {
+        parse_take(p);
+        if (primary)
+            parse_expect(p, KW_KEY);
+        k->kind = primary ? AC_PRIMARY : AC_UNIQUE;
+        if (parse_is(p, KW_USING)) {
+            parse_take(p);
+            parse_expect(p, KW_INDEX);
+            parse_col_id(p);
+            parse_refuse_later(s, k->at, "USING INDEX");
+        } else {
+            if (parse_is(p, KW_NULLS) && !primary) {
+                parse_take(p);
+                if (parse_try(p, KW_NOT))
+                    parse_refuse_later(s, k->at, "NULLS NOT DISTINCT");
+                parse_expect(p, KW_DISTINCT);
+            }
+            k->columns = parse_name_list(p, &k->column_count);
+            read_index_parameters(p, s);
+        }
+        ptrlist_add(p->arena, &s->constraints, k);
+    } else if (parse_try(p, KW_CHECK)) {
+        parse_expect_char(p, '(');
+        parse_expr(p);
+        parse_expect_char(p, ')');
+        if (parse_try(p, KW_NO))
+            parse_expect(p, KW_INHERIT);
+        parse_refuse_later(s, k->at, "CHECK");
+    } else if (parse_try(p, KW_FOREIGN)) {
+        parse_expect(p, KW_KEY);
+        parse_name_list(p, &n);
+        read_references(p);
+        parse_refuse_later(s, k->at, "FOREIGN KEY");
+    } else {
+        parse_expect(p, KW_EXCLUDE);
+        if (parse_try(p, KW_USING))
+            parse_col_id(p);
+        parse_skip_parens(p);
+        parse_refuse_later(s, k->at, "EXCLUDE");
+    }
+    if (read_constraint_attributes(p))
+        parse_refuse_later(s, k->at, "DEFERRABLE");
+}
+
+static void
+read_table_element(Parser *p, Stmt *s)
+{
+    u32 at = parse_at(p);
+    if (parse_try(p, KW_LIKE)) {
+        parse_qualified_name(p);
+        while (parse_is(p, KW_INCLUDING) || parse_is(p, KW_EXCLUDING)) {
+            parse_take(p);
+            parse_take(p);
+        }
+        parse_refuse_later(s, at, "CREATE TABLE (LIKE ...)");
+    } else if (parse_is(p, KW_CONSTRAINT) || parse_is(p, KW_PRIMARY) || parse_is(p, KW_UNIQUE) || parse_is(p, KW_CHECK) ||
+               parse_is(p, KW_FOREIGN) || parse_is(p, KW_EXCLUDE)) {
+        read_table_constraint(p, s);
+    } else {
+        read_column(p, s);
+    }
+}
+
+/* INHERITS, PARTITION BY, WITH, ON COMMIT, TABLESPACE, AS */
+static void
+read_table_options(Parser *p, Stmt *s)
+{
+    u32 at = parse_at(p);
+    if (parse_try(p, KW_INHERITS)) {
+        parse_skip_parens(p);
+        parse_refuse_later(s, at, "INHERITS");
+    }
+    at = parse_at(p);
+    if (parse_try(p, KW_PARTITION)) {
+        parse_expect(p, KW_BY);
+        parse_col_id(p);
+        parse_skip_parens(p);
+        parse_refuse_later(s, at, "PARTITION BY");
+    }
+    at = parse_at(p);
+    if (parse_try(p, KW_USING)) {
+        parse_col_id(p);
+        parse_refuse_later(s, at, "a table access method");
+    }
+    if (parse_is(p, KW_WITH) && !parse_is_ahead(p, 1, KW_DATA)) {
+        parse_take(p);
+        parse_skip_parens(p); /* storage parameters tune other engines */
+    } else if (parse_try(p, KW_WITHOUT)) {
+        parse_expect(p, KW_OIDS);
+    }
+    at = parse_at(p);
+    if (parse_try(p, KW_ON)) {
+        parse_expect(p, KW_COMMIT);
+        parse_take(p);
+        if (!parse_is_char(p, ';') && parse_now(p)->kind != T_END)
+            parse_take(p);
+        parse_refuse_later(s, at, "ON COMMIT");
+    }
+    at = parse_at(p);
+    if (parse_try(p, KW_TABLESPACE)) {
+        parse_col_id(p);
+        parse_refuse_later(s, at, "TABLESPACE");
+    }
+}
+
+void
+parse_create_table(Parser *p, Stmt *s)
+{
+    s->kind = ST_CREATE_TABLE;
+    if (parse_is(p, KW_IF)) {
+        parse_take(p);
+        parse_expect(p, KW_NOT);
+        parse_expect(p, KW_EXISTS);
+        s->if_exists = true;
+    }
+    s->name = parse_qualified_name(p);
+    if (parse_is(p, KW_AS) || (parse_is_char(p, '(') && (parse_peek(p, 2)->kind == T_CHAR) &&
+                               (parse_peek(p, 2)->ch == ',' || parse_peek(p, 2)->ch == ')'))) {
+        parse_unsupported(p, s, "CREATE TABLE AS");
+        return;
+    }
+    if (parse_is(p, KW_OF) || parse_is(p, KW_PARTITION)) {
+        parse_unsupported(p, s, parse_is(p, KW_OF) ? "CREATE TABLE OF" : "PARTITION OF");
+        return;
+    }
+    parse_expect_char(p, '(');
+    if (!parse_is_char(p, ')'))
+        do
+            read_table_element(p, s);
+        while (parse_try_char(p, ','));
+    parse_expect_char(p, ')');
+    read_table_options(p, s);
+    if (parse_is(p, KW_AS))
+        parse_unsupported(p, s, "CREATE TABLE AS");
+}
+
+static void
+read_names(Parser *p, PtrList *to)
+{
+    do {
+        AName *n = ARENA_NEW(p->arena, AName);
+        *n = parse_qualified_name(p);
+        ptrlist_add(p->arena, to, n);
+    } while (parse_try_char(p, ','));
+}
+
+void
+parse_drop_table(Parser *p, Stmt *s)
+{
+    s->kind = ST_DROP_TABLE;
+    if (parse_is(p, KW_IF)) {
+        parse_take(p);
+        parse_expect(p, KW_EXISTS);
+        s->if_exists = true;
+    }
+    read_names(p, &s->names);
+    if (!parse_try(p, KW_CASCADE))
+        parse_try(p, KW_RESTRICT);
+}
+
+void
+parse_truncate(Parser *p, Stmt *s)
+{
+    s->kind = ST_TRUNCATE;
+    parse_expect(p, KW_TRUNCATE);
+    parse_try(p, KW_TABLE);
+    do {
+        AName *n = ARENA_NEW(p->arena, AName);
+        bool only = parse_try(p, KW_ONLY);
+        *n = parse_qualified_name(p);
+        if (!only)
+            parse_try_op(p, "*");
+        ptrlist_add(p->arena, &s->names, n);
+    } while (parse_try_char(p, ','));
+    if (parse_try(p, KW_RESTART) || parse_try(p, KW_CONTINUE))
+        parse_expect(p, KW_IDENTITY);
+    if (!parse_try(p, KW_CASCADE))
+        parse_try(p, KW_RESTRICT);
+}
