@@ -130,7 +130,7 @@ struct BQuery {
 typedef enum BStmtKind {
     BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_CREATE_TABLE, BST_DROP_TABLE, BST_TRUNCATE,
     BST_SET, BST_SHOW, BST_RESET, BST_EXPLAIN, BST_CHECKPOINT, BST_ALTER_ROLE, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
-    BST_EMPTY,
+    BST_EMPTY, BST_NOOP,
 } BStmtKind;
 
 typedef enum CopyFormat { COPY_TEXT, COPY_CSV, COPY_BINARY } CopyFormat;
@@ -145,6 +145,11 @@ typedef struct BCopyOptions {
 
 typedef enum BTxnKind { BTXN_BEGIN, BTXN_COMMIT, BTXN_ROLLBACK } BTxnKind;
 
+/* One name = value of SET; value NULL = DEFAULT. */
+typedef struct BSetting {
+    char *name, *value;
+} BSetting;
+
 typedef struct BStmt {
     BStmtKind kind;
     u32 param_count;
@@ -156,16 +161,22 @@ typedef struct BStmt {
     u32 column_count;
     u16 *columns;        /* INSERT, COPY: target columns, in order of query targets; UPDATE: the changed columns, ascending */
     BCopyOptions copy;
-    /* CREATE TABLE: everything but ids; DROP TABLE: ids found, IF EXISTS misses as notices */
+    /* CREATE TABLE: everything but ids, NULL when IF NOT EXISTS found one (see notices); DROP TABLE and TRUNCATE: all ids (of TRUNCATE
+     * the first is table_id, too); IF EXISTS misses are notices */
     TableDef *create;
     bool if_not_exists;
     u32 drop_count;
     u32 *drop_ids;
     u32 notice_count;
     char **notices;      /* full text of NOTICE messages (PostgreSQL's) */
-    /* SET, SHOW, RESET: setting name ("all" for SHOW ALL); value as one text, NULL = DEFAULT; local = SET LOCAL */
+    /* SET, SHOW, RESET: setting name ("all" for SHOW ALL); value as one text, NULL = DEFAULT; local = SET LOCAL.
+     * DEALLOCATE: name, NULL = ALL. DISCARD: "all", "plans", "temp", "sequences". ALTER ROLE: role and password, NULL = none */
     char *name, *text;
     bool local;
+    /* SET TRANSACTION and SET SESSION CHARACTERISTICS may set several: all of them, the first is name and text, too. BEGIN: its modes, as
+     * settings of the transaction ("transaction_isolation", "transaction_read_only", "transaction_deferrable") */
+    u32 setting_count;
+    BSetting *settings;
     /* EXPLAIN */
     bool analyze, format_json;
     struct BStmt *explained;

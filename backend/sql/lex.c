@@ -43,6 +43,12 @@ keyword_bare_label(Keyword k)
     return KEYWORDS[k].bare;
 }
 
+Str
+keyword_text(Keyword k)
+{
+    return (Str){KEYWORDS[k].word, KEYWORDS[k].len};
+}
+
 Keyword
 keyword_find(Str word)
 {

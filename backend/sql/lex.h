@@ -56,6 +56,7 @@ typedef struct Lexer {
 Token lex_next(Lexer *lx);
 KeywordClass keyword_class(Keyword k);
 bool keyword_bare_label(Keyword k);
+Str keyword_text(Keyword k);
 /* NO_KEYWORD when the folded word is none. */
 Keyword keyword_find(Str word);
 

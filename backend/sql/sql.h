@@ -27,6 +27,7 @@ typedef struct BindContext {
     const char *source;       /* statement text for positions */
     u32 declared_count;       /* parameter types declared by Parse; TYPE_INVALID = infer */
     const TypeId *declared;
+    bool no_params;           /* a simple Query: $n is 42P02 */
     const TypeFormat *format; /* for literals that depend on the time zone */
 } BindContext;
 

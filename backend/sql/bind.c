@@ -1,0 +1,228 @@
+/*
+ * bind.c
+ *    sql_bind: a syntax tree becomes a bound statement; state, messages and rights of the binder.
+ *
+ * Rights are checked last, as PostgreSQL does (a name that is not there is reported before a right that is missing). The walwriter judges
+ * the rights of writes again, on the newest catalog.
+ */
+#include "backend/sql/bind.h"
+
+#include "backend/sql/parse.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+u32
+bind_position(Binder *b, u32 byte)
+{
+    if (byte == NO_LOCATION)
+        return 0;
+    if (b->ascii)
+        return byte + 1;
+    /* from the last position asked, which is near as a rule */
+    const char *text = b->ctx->source;
+    while (b->last_byte < byte)
+        b->last_pos += ((u8)text[b->last_byte++] & 0xc0) != 0x80;
+    while (b->last_byte > byte)
+        b->last_pos -= ((u8)text[--b->last_byte] & 0xc0) != 0x80;
+    return b->last_pos;
+}
+
+void
+bind_fail(Binder *b, u32 byte, ErrCode code, const char *format, ...)
+{
+    char message[sizeof((Error *)0)->message];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    err_throw_at(bind_position(b, byte), code, "%s", message);
+}
+
+void
+bind_fail_hint(u32 position, ErrCode code, const char *hint, const char *format, ...)
+{
+    char message[sizeof((Error *)0)->message];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    Error err;
+    error_set(&err, code, "%s", message);
+    error_hint(&err, "%s", hint);
+    err.position = position;
+    err_rethrow(&err);
+}
+
+void
+bind_unsupported(Binder *b, u32 byte, const char *feature)
+{
+    bind_fail(b, byte, ERR_FEATURE_NOT_SUPPORTED, "%s is not supported yet", feature);
+}
+
+void
+bind_enter(Binder *b)
+{
+    if (++b->depth > SQL_MAX_DEPTH)
+        bind_fail_hint(0, ERR_STATEMENT_TOO_COMPLEX, "The expression is nested too deeply.", "stack depth limit exceeded");
+}
+
+void
+bind_leave(Binder *b)
+{
+    b->depth--;
+}
+
+BExpr *
+bind_new(Binder *b, BExprKind kind, TypeId type, u32 position)
+{
+    BExpr *e = ARENA_NEW(b->arena, BExpr);
+    e->kind = kind;
+    e->type = type;
+    e->typmod = -1;
+    e->position = position;
+    return e;
+}
+
+BExpr *
+bind_const_null(Binder *b, TypeId type, u32 position)
+{
+    BExpr *e = bind_new(b, BX_CONST, type, position);
+    e->value = (Value){.type = type, .typmod = -1, .is_null = true};
+    return e;
+}
+
+BExpr *
+bind_const_text(Binder *b, TypeId type, Str text, u32 position)
+{
+    BExpr *e = bind_new(b, BX_CONST, type, position);
+    e->value = (Value){.type = type, .typmod = -1, .str = text};
+    return e;
+}
+
+void
+bind_notice(Binder *b, const char *format, ...)
+{
+    char text[sizeof((Error *)0)->message];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    ptrlist_add(b->arena, &b->notices, arena_strndup(b->arena, text, strlen(text)));
+}
+
+void
+bind_right(Binder *b, const TableDef *t, u32 acl_bits)
+{
+    BindRight *r = ARENA_NEW(b->arena, BindRight);
+    *r = (BindRight){t, acl_bits};
+    ptrlist_add(b->arena, &b->rights, r);
+}
+
+const char *
+bind_type_name(TypeId t)
+{
+    return type_name(t);
+}
+
+const char *
+bind_name_text(Binder *b, const AName *n)
+{
+    const char *text = "";
+    for (u32 i = 0; i < n->count; i++)
+        text = arena_printf(b->arena, "%s%s%.*s", text, i ? "." : "", (int)n->parts[i].len, n->parts[i].ptr);
+    return text;
+}
+
+static void
+check_rights(Binder *b)
+{
+    for (u32 i = 0; i < b->rights.count; i++) {
+        const BindRight *r = LIST_AT(b->rights, BindRight, i);
+        if (!catalog_allows(b->ctx->root, r->table, b->ctx->role_id, r->acl_bits))
+            err_throw(ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %.*s", (int)r->table->name.len, r->table->name.ptr);
+    }
+}
+
+/* Every parameter must have a type in the end, and every use of it the same one. */
+static void
+check_params(Binder *b)
+{
+    for (u32 i = 0; i < b->param_nodes.count; i++) {
+        const BExpr *p = LIST_AT(b->param_nodes, BExpr, i);
+        TypeId known = b->param_types[p->index];
+        if (known != TYPE_UNKNOWN && p->type != known)
+            err_throw_at(p->position, ERR_AMBIGUOUS_PARAMETER, "could not determine data type of parameter $%u", p->index + 1);
+    }
+    for (u32 i = 0; i < b->param_count; i++)
+        if (b->param_types[i] == TYPE_INVALID || b->param_types[i] == TYPE_UNKNOWN)
+            err_throw(ERR_INDETERMINATE_DATATYPE, "could not determine data type of parameter $%u", i + 1);
+}
+
+void
+bind_statement(Binder *b, BStmt *to, const Stmt *s)
+{
+    if (s->unsupported)
+        bind_unsupported(b, s->unsupported_at, s->unsupported);
+    switch (s->kind) {
+    case ST_SELECT:
+        to->kind = BST_SELECT;
+        to->query = bind_query(b, s->select, true);
+        break;
+    case ST_INSERT:
+        bind_insert(b, to, s);
+        break;
+    case ST_UPDATE:
+        bind_update(b, to, s);
+        break;
+    case ST_DELETE:
+        bind_delete(b, to, s);
+        break;
+    case ST_COPY:
+        bind_copy(b, to, s);
+        break;
+    case ST_CREATE_TABLE:
+        bind_create_table(b, to, s);
+        break;
+    case ST_DROP_TABLE:
+        bind_drop_table(b, to, s);
+        break;
+    case ST_TRUNCATE:
+        bind_truncate(b, to, s);
+        break;
+    case ST_EXPLAIN:
+        bind_explain(b, to, s);
+        break;
+    case ST_SET: case ST_SHOW: case ST_RESET: case ST_CHECKPOINT: case ST_NOOP: case ST_ALTER_ROLE: case ST_TRANSACTION:
+    case ST_DEALLOCATE: case ST_DISCARD: case ST_UNSUPPORTED:
+    default:
+        bind_utility(b, to, s);
+        break;
+    }
+}
+
+BStmt *
+sql_bind(Arena *a, const BindContext *ctx, const ParsedStmt *stmt)
+{
+    Binder b = {.arena = a, .ctx = ctx, .ascii = true, .last_pos = 1};
+    BStmt *to = ARENA_NEW(a, BStmt);
+    if (!stmt->tree) {
+        to->kind = BST_EMPTY;
+        return to;
+    }
+    for (u32 i = 0; i < stmt->start + stmt->len && b.ascii; i++)
+        b.ascii = (u8)ctx->source[i] < 0x80;
+    if (ctx->declared_count) {
+        b.param_count = b.param_capacity = ctx->declared_count;
+        b.param_types = ARENA_ARRAY(a, TypeId, ctx->declared_count);
+        memcpy(b.param_types, ctx->declared, ctx->declared_count * sizeof *ctx->declared);
+    }
+    bind_statement(&b, to, stmt->tree);
+    check_rights(&b);
+    check_params(&b);
+    to->param_count = b.param_count;
+    to->param_types = b.param_types;
+    to->notice_count = b.notices.count;
+    to->notices = (char **)b.notices.items;
+    return to;
+}

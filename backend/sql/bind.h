@@ -1,0 +1,161 @@
+/*
+ * bind.h
+ *    Inside the binder: its state, scopes, and what its files call in each other.
+ */
+#ifndef BIND_H
+#define BIND_H
+
+#include "backend/sql/ast.h"
+#include "backend/sql/lex.h"
+#include "backend/throw.h"
+#include "common/type/numeric.h"
+
+/* What a table is used for, checked at the end when all names are known to be right. */
+typedef struct BindRight {
+    const TableDef *table;
+    u32 acl_bits;
+} BindRight;
+
+typedef struct Binder {
+    Arena *arena;
+    const BindContext *ctx;
+    bool ascii;              /* positions are bytes */
+    u32 last_byte, last_pos; /* of the position asked last */
+    u32 depth;
+    u32 param_count, param_capacity;
+    TypeId *param_types;     /* TYPE_INVALID not seen, TYPE_UNKNOWN seen and not yet known */
+    PtrList param_nodes;     /* BExpr: every BX_PARAM made */
+    PtrList rights;          /* BindRight */
+    PtrList notices;         /* char* */
+} Binder;
+
+/* Where an expression stands, for messages and for what is allowed there. */
+typedef enum BindPlace {
+    PLACE_TARGET, PLACE_WHERE, PLACE_ON, PLACE_GROUP, PLACE_HAVING, PLACE_ORDER, PLACE_LIMIT, PLACE_OFFSET, PLACE_VALUES, PLACE_SET,
+    PLACE_FILTER,
+} BindPlace;
+
+typedef struct NsColumn {
+    Str name;
+    BExpr *expr; /* copied at each use */
+} NsColumn;
+
+/* A name in FROM. A join without an alias has columns but no name; its sides keep their names but lose their bare columns. */
+typedef struct NsItem {
+    Str name;
+    bool has_name, has_alias, rel_visible, cols_visible, is_join;
+    const TableDef *table; /* NULL: none */
+    u32 count;
+    NsColumn *columns;
+} NsItem;
+
+typedef struct Scope {
+    Binder *b;
+    BQuery *query;
+    PtrList items;    /* NsItem, also those that are hidden */
+    u32 visible_from; /* items before this one cannot be seen now (the ON of a later join) */
+    PtrList rels;     /* BRel */
+    PtrList tables;   /* TableDef of each of rels, or NULL */
+    PtrList aggs;     /* BAgg */
+    BindPlace place;
+    bool in_aggregate;
+} Scope;
+
+typedef enum CastContext { CAST_IMPLICIT, CAST_ASSIGNMENT, CAST_EXPLICIT } CastContext;
+
+/* ---- bind.c ---- */
+u32 bind_position(Binder *b, u32 byte);
+NORETURN void bind_fail(Binder *b, u32 byte, ErrCode code, const char *format, ...) PRINTF_LIKE(4, 5);
+/* With a hint; position is in characters already. */
+NORETURN void bind_fail_hint(u32 position, ErrCode code, const char *hint, const char *format, ...) PRINTF_LIKE(4, 5);
+NORETURN void bind_unsupported(Binder *b, u32 byte, const char *feature);
+void bind_enter(Binder *b);
+void bind_leave(Binder *b);
+BExpr *bind_new(Binder *b, BExprKind kind, TypeId type, u32 position);
+BExpr *bind_const_null(Binder *b, TypeId type, u32 position);
+BExpr *bind_const_text(Binder *b, TypeId type, Str text, u32 position);
+void bind_notice(Binder *b, const char *format, ...) PRINTF_LIKE(2, 3);
+void bind_right(Binder *b, const TableDef *t, u32 acl_bits);
+/* The type of an expression as messages name it. */
+const char *bind_type_name(TypeId t);
+const char *bind_name_text(Binder *b, const AName *n);
+
+/* ---- bind_coerce.c ---- */
+bool coerce_allowed(TypeId from, TypeId to, CastContext context);
+/* To another type without typmod; the conversion must be allowed. */
+BExpr *coerce_type(Binder *b, BExpr *e, TypeId to, CastContext context);
+/* NULL when the conversion is not allowed. */
+BExpr *coerce_to_target(Binder *b, BExpr *e, TypeId to, i32 typmod, CastContext context);
+BExpr *coerce_to_boolean(Binder *b, BExpr *e, const char *construct);
+BExpr *coerce_unknown_to_text(Binder *b, BExpr *e);
+/* The type for CASE, COALESCE, VALUES, …; with construct NULL gives TYPE_INVALID instead of 42804. */
+TypeId coerce_common_type(BExpr *const *list, u32 count, const char *construct);
+BExpr *coerce_to_common(Binder *b, BExpr *e, TypeId to, const char *construct);
+/* Resolve a type name; *typmod is -1 without modifiers. 42704, 0A000. */
+TypeId bind_type(Binder *b, const ATypeName *t, i32 *typmod);
+
+/* ---- bind_call.c ---- */
+BExpr *bind_operator(Binder *b, Str op, BExpr *left, BExpr *right, u32 at);
+/* An operator that must exist, for its function only (BX_IN, BX_DISTINCT, BX_NULLIF): coerces both sides. */
+FuncId bind_equality(Binder *b, BExpr **left, BExpr **right, u32 at);
+BExpr *bind_call(Scope *s, const AExpr *call);
+
+/* ---- bind_expr.c ---- */
+BExpr *bind_expr(Scope *s, const AExpr *e);
+BExpr *bind_expr_at(Scope *s, const AExpr *e, BindPlace place);
+BExpr *bind_condition(Scope *s, const AExpr *e, BindPlace place, const char *construct);
+/* The name an output column gets; never empty. */
+Str bind_output_name(const AExpr *e);
+bool bexpr_equal(const BExpr *a, const BExpr *b);
+BExpr *bexpr_copy(Binder *b, const BExpr *e, u32 position);
+
+/* ---- bind_row.c: constructs that take rows apart ---- */
+BExpr *bind_row_compare(Scope *s, const AExpr *e);
+BExpr *bind_in(Scope *s, const AExpr *e);
+BExpr *bind_distinct(Scope *s, const AExpr *e);
+
+/* ---- bind_scope.c ---- */
+BExpr *bind_column_ref(Scope *s, const AExpr *e);
+/* Appends the columns of * or t.* as BTarget. */
+void bind_star(Scope *s, const AExpr *e, PtrList *targets);
+BTarget *bind_new_target(Scope *s, BExpr *e, Str name);
+/* Could this bare name be a column of FROM? Throws when ambiguous. NULL: no. */
+BExpr *bind_find_column(Scope *s, Str name, u32 at);
+BFrom *bind_from(Scope *s, const PtrList *from);
+const TableDef *bind_table(Binder *b, const AName *name);
+/* As bind_table, but NULL when it is not there. */
+const TableDef *bind_find_table(Binder *b, const AName *name);
+NsItem *bind_add_table(Scope *s, const TableDef *t, const AAlias *alias, u16 *ret_rel);
+
+/* ---- bind_suggest.c: 42703; table.len 0: none was written ---- */
+NORETURN void suggest_column(Scope *s, Str table, Str column, u32 at);
+
+/* ---- bind_query.c, bind_group.c ---- */
+/* resolve_unknowns: outputs whose type is still unknown become text (not in the source of INSERT, which knows better). */
+BQuery *bind_query(Binder *b, const ASelect *sel, bool resolve_unknowns);
+/* Moves relations and aggregates from the scope into its query. */
+void bind_finish_scope(Scope *s, const PtrList *targets);
+/* Replaces grouping expressions by BX_GROUP and refuses columns that are neither grouped nor aggregated. */
+void bind_grouping(Scope *s, PtrList *groups);
+/* VALUES as a relation of FROM; its columns are column1, column2, … */
+BRel *bind_values_rel(Scope *s, const ASelect *sel);
+/* Adds a relation with a name for its columns. */
+NsItem *bind_add_rel(Scope *s, BRel *rel, const TableDef *t, u16 *ret_rel);
+BExpr *bind_limit(Scope *s, const AExpr *e, const char *construct, BindPlace place);
+
+/* ---- statements ---- */
+void bind_insert(Binder *b, BStmt *to, const Stmt *s);
+void bind_update(Binder *b, BStmt *to, const Stmt *s);
+void bind_delete(Binder *b, BStmt *to, const Stmt *s);
+void bind_copy(Binder *b, BStmt *to, const Stmt *s);
+void bind_create_table(Binder *b, BStmt *to, const Stmt *s);
+void bind_drop_table(Binder *b, BStmt *to, const Stmt *s);
+void bind_truncate(Binder *b, BStmt *to, const Stmt *s);
+void bind_explain(Binder *b, BStmt *to, const Stmt *s);
+void bind_utility(Binder *b, BStmt *to, const Stmt *s);
+void bind_statement(Binder *b, BStmt *to, const Stmt *s);
+/* Target columns of INSERT and COPY: the list, or all. */
+u16 *bind_target_columns(Binder *b, const TableDef *t, const Stmt *s, u32 *ret_count);
+int bind_table_column(const TableDef *t, Str name);
+
+#endif

@@ -1,0 +1,538 @@
+/*
+ * bind_call.c
+ *    Which overload? Operators, functions and aggregates, chosen as PostgreSQL does (manual, sections 10.2 and 10.3).
+ *
+ * choose() is the common core: an exact match; then those whose arguments convert implicitly; then most exact matches, most preferred types,
+ * and what the category of each unknown argument suggests. Differences in kind (operators that take any type, count of anything,
+ * concat) are settled before it.
+ */
+#include "backend/sql/bind.h"
+
+enum { CHOICE_NONE = -1, CHOICE_MANY = -2, MAX_CANDIDATES = 128, MAX_ARGS = 100 };
+
+/* One overload in the contest. */
+typedef struct Candidate {
+    u32 row;
+    const TypeId *args;
+} Candidate;
+
+static bool
+same_types(const TypeId *a, const TypeId *b, u32 n)
+{
+    for (u32 i = 0; i < n; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
+static bool
+all_convert(const TypeId *in, const TypeId *to, u32 n)
+{
+    for (u32 i = 0; i < n; i++)
+        if (!coerce_allowed(in[i], to[i], CAST_IMPLICIT))
+            return false;
+    return true;
+}
+
+/* Keep the candidates that score highest; preferred also counts preferred types of the argument's category. */
+static u32
+keep_best(Candidate *c, u32 count, const TypeId *in, u32 n, bool preferred)
+{
+    u32 best = 0, kept = 0;
+    for (u32 k = 0; k < count; k++) {
+        u32 score = 0;
+        for (u32 i = 0; i < n; i++) {
+            if (in[i] == TYPE_UNKNOWN)
+                continue;
+            bool same_kind = type_category(c[k].args[i]) == type_category(in[i]);
+            score += c[k].args[i] == in[i] || (preferred && same_kind && type_preferred(c[k].args[i]));
+        }
+        if (score > best || k == 0) {
+            best = score;
+            c[0] = c[k];
+            kept = 1;
+        } else if (score == best) {
+            c[kept++] = c[k];
+        }
+    }
+    return kept;
+}
+
+/* The category that an unknown argument takes, from all candidates; 0: they disagree and none is a string. */
+static char
+slot_category(const Candidate *c, u32 count, u32 slot, bool *has_preferred)
+{
+    char category = type_category(c[0].args[slot]);
+    *has_preferred = type_preferred(c[0].args[slot]);
+    bool conflict = false;
+    for (u32 k = 1; k < count; k++) {
+        TypeId t = c[k].args[slot];
+        if (type_category(t) == category) {
+            *has_preferred |= type_preferred(t);
+        } else if (type_category(t) == 'S') {
+            category = 'S';
+            *has_preferred = type_preferred(t);
+            conflict = false;
+        } else if (category != 'S') {
+            conflict = true;
+        }
+    }
+    return conflict ? 0 : category;
+}
+
+/* Drop candidates that do not fit the categories of the unknown arguments; unchanged when nothing would be left. */
+static u32
+settle_unknowns(Candidate *c, u32 count, const TypeId *in, u32 n)
+{
+    char category[MAX_ARGS];
+    bool preferred[MAX_ARGS];
+    for (u32 i = 0; i < n; i++)
+        if (in[i] == TYPE_UNKNOWN && !(category[i] = slot_category(c, count, i, &preferred[i])))
+            return count;
+    u32 kept = 0;
+    Candidate keep[MAX_CANDIDATES];
+    for (u32 k = 0; k < count; k++) {
+        bool fits = true;
+        for (u32 i = 0; i < n && fits; i++)
+            if (in[i] == TYPE_UNKNOWN)
+                fits = type_category(c[k].args[i]) == category[i] && (!preferred[i] || type_preferred(c[k].args[i]));
+        if (fits)
+            keep[kept++] = c[k];
+    }
+    if (kept)
+        memcpy(c, keep, kept * sizeof *c);
+    return kept ? kept : count;
+}
+
+/* All known arguments of one type: perhaps the unknown ones are of that type, too. */
+static int
+assume_known_type(const Candidate *c, u32 count, const TypeId *in, u32 n)
+{
+    TypeId known = TYPE_UNKNOWN, assumed[MAX_ARGS];
+    for (u32 i = 0; i < n; i++) {
+        if (in[i] == TYPE_UNKNOWN)
+            continue;
+        if (known != TYPE_UNKNOWN && known != in[i])
+            return CHOICE_MANY;
+        known = in[i];
+    }
+    if (known == TYPE_UNKNOWN)
+        return CHOICE_MANY;
+    for (u32 i = 0; i < n; i++)
+        assumed[i] = known;
+    int found = CHOICE_MANY;
+    for (u32 k = 0; k < count; k++)
+        if (all_convert(assumed, c[k].args, n)) {
+            if (found >= 0)
+                return CHOICE_MANY;
+            found = (int)c[k].row;
+        }
+    return found;
+}
+
+/* The row that wins, CHOICE_NONE or CHOICE_MANY. c is scratch. */
+static int
+choose(Candidate *c, u32 count, const TypeId *in, u32 n)
+{
+    for (u32 k = 0; k < count; k++)
+        if (same_types(in, c[k].args, n))
+            return (int)c[k].row;
+    u32 kept = 0;
+    bool unknown = false;
+    for (u32 k = 0; k < count; k++)
+        if (all_convert(in, c[k].args, n))
+            c[kept++] = c[k];
+    for (u32 i = 0; i < n; i++)
+        unknown |= in[i] == TYPE_UNKNOWN;
+    if (kept == 0)
+        return CHOICE_NONE;
+    if (kept > 1)
+        kept = keep_best(c, kept, in, n, false);
+    if (kept > 1)
+        kept = keep_best(c, kept, in, n, true);
+    if (kept > 1 && unknown)
+        kept = settle_unknowns(c, kept, in, n);
+    if (kept == 1)
+        return (int)c[0].row;
+    return unknown ? assume_known_type(c, kept, in, n) : CHOICE_MANY;
+}
+
+static int
+choose_func(const FuncDef *rows, u32 count, const TypeId *in, u32 n)
+{
+    Candidate c[MAX_CANDIDATES];
+    u32 kept = 0;
+    for (u32 i = 0; i < count && kept < MAX_CANDIDATES; i++)
+        if (rows[i].arg_count == n)
+            c[kept++] = (Candidate){i, rows[i].args};
+    return choose(c, kept, in, n);
+}
+
+static BExpr *
+make_func(Binder *b, const FuncDef *f, BExpr **args, u32 n, u32 position)
+{
+    BExpr *e = bind_new(b, BX_FUNC, f->ret, position);
+    e->func = f->id;
+    e->arg_count = n;
+    e->args = ARENA_ARRAY(b->arena, BExpr *, n);
+    for (u32 i = 0; i < n; i++) {
+        e->args[i] = coerce_type(b, args[i], f->args[i], CAST_IMPLICIT);
+        if (args[i]->position && (!e->position || args[i]->position < e->position))
+            e->position = args[i]->position;
+    }
+    return e;
+}
+
+/* ---- operators ---- */
+
+static NORETURN void
+operator_error(Binder *b, Str op, const BExpr *left, const BExpr *right, u32 at, bool many)
+{
+    const char *signature =
+        left ? arena_printf(b->arena, "%s %.*s %s", bind_type_name(left->type), (int)op.len, op.ptr, bind_type_name(right->type))
+             : arena_printf(b->arena, "%.*s %s", (int)op.len, op.ptr, bind_type_name(right->type));
+    u32 position = bind_position(b, at);
+    if (many)
+        bind_fail_hint(position, ERR_AMBIGUOUS_FUNCTION,
+                       "Could not choose a best candidate operator. You might need to add explicit type casts.",
+                       "operator is not unique: %s", signature);
+    bind_fail_hint(position, ERR_UNDEFINED_FUNCTION,
+                   left ? "No operator matches the given name and argument types. You might need to add explicit type casts."
+                        : "No operator matches the given name and argument type. You might need to add an explicit type cast.",
+                   "operator does not exist: %s", signature);
+}
+
+static bool
+is_string(const BExpr *e)
+{
+    return e->type == TYPE_UNKNOWN || type_category(e->type) == 'S';
+}
+
+/* text || anything: the other side becomes text, as written with a cast. */
+static void
+concat_anything(Binder *b, BExpr **left, BExpr **right)
+{
+    if (!is_string(*left) && is_string(*right))
+        *left = coerce_type(b, *left, TYPE_TEXT, CAST_EXPLICIT);
+    else if (is_string(*left) && !is_string(*right))
+        *right = coerce_type(b, *right, TYPE_TEXT, CAST_EXPLICIT);
+}
+
+static void
+refuse_regexp(Binder *b, Str op, const BExpr *left, u32 at)
+{
+    static const char *const names[] = {"~", "~*", "!~", "!~*"};
+    for (u32 i = 0; i < COUNT_OF(names); i++)
+        if (str_eq(op, str_of(names[i])) && left && is_string(left))
+            bind_unsupported(b, at, "the regular expression operator");
+}
+
+static const FuncDef *
+find_operator(Binder *b, Str op, BExpr **left, BExpr **right, u32 at)
+{
+    if (*left && str_eq(op, STR_LIT("||")))
+        concat_anything(b, left, right);
+    u32 count, n = *left ? 2 : 1;
+    const FuncDef *rows = func_candidates(op, true, &count);
+    TypeId in[2] = {*left ? (*left)->type : (*right)->type, (*right)->type}, same[2];
+    int row = CHOICE_NONE;
+    if (n == 2 && in[0] != in[1] && (in[0] == TYPE_UNKNOWN || in[1] == TYPE_UNKNOWN)) {
+        /* an unknown side is first taken for the type of the other one */
+        same[0] = same[1] = in[0] == TYPE_UNKNOWN ? in[1] : in[0];
+        for (u32 i = 0; i < count && row < 0; i++)
+            if (rows[i].arg_count == 2 && same_types(same, rows[i].args, 2))
+                row = (int)i;
+    }
+    if (row < 0)
+        row = choose_func(rows, count, in, n);
+    if (row < 0) {
+        refuse_regexp(b, op, *left, at);
+        operator_error(b, op, *left, *right, at, row == CHOICE_MANY);
+    }
+    return &rows[row];
+}
+
+BExpr *
+bind_operator(Binder *b, Str op, BExpr *left, BExpr *right, u32 at)
+{
+    const FuncDef *f = find_operator(b, op, &left, &right, at);
+    BExpr *args[] = {left, right};
+    return left ? make_func(b, f, args, 2, bind_position(b, at)) : make_func(b, f, args + 1, 1, bind_position(b, at));
+}
+
+FuncId
+bind_equality(Binder *b, BExpr **left, BExpr **right, u32 at)
+{
+    const FuncDef *f = find_operator(b, STR_LIT("="), left, right, at);
+    *left = coerce_type(b, *left, f->args[0], CAST_IMPLICIT);
+    *right = coerce_type(b, *right, f->args[1], CAST_IMPLICIT);
+    return f->id;
+}
+
+/* ---- functions ---- */
+
+static const char *
+call_signature(Binder *b, const AName *name, BExpr **args, u32 n)
+{
+    const char *list = "";
+    for (u32 i = 0; i < n; i++)
+        list = arena_printf(b->arena, "%s%s%s", list, i ? ", " : "", bind_type_name(args[i]->type));
+    const char *text = bind_name_text(b, name);
+    return arena_printf(b->arena, "%s(%s)", text, list);
+}
+
+static NORETURN void
+function_error(Binder *b, const AExpr *call, BExpr **args, u32 n, bool many)
+{
+    const char *signature = call_signature(b, call->name, args, n);
+    u32 position = bind_position(b, call->at);
+    if (many)
+        bind_fail_hint(position, ERR_AMBIGUOUS_FUNCTION,
+                       "Could not choose a best candidate function. You might need to add explicit type casts.",
+                       "function %s is not unique", signature);
+    bind_fail_hint(position, ERR_UNDEFINED_FUNCTION,
+                   "No function matches the given name and argument types. You might need to add explicit type casts.",
+                   "function %s does not exist", signature);
+}
+
+/* Functions of PostgreSQL that people use and that come later. */
+static void
+refuse_later_function(Binder *b, const AExpr *call, Str name)
+{
+    static const char *const later[] = {
+        "age", "array_agg", "array_append", "array_length", "array_position", "array_remove", "array_to_string", "bit_and", "bit_or", "corr",
+        "cume_dist", "currval", "date_bin", "dense_rank", "decode", "encode", "first_value", "format", "format_type", "gen_random_uuid",
+        "generate_series", "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "justify_days", "lag", "last_value",
+        "lastval", "lead", "make_interval", "md5", "mode", "nextval", "ntile", "num_nonnulls", "num_nulls", "obj_description", "overlay",
+        "percent_rank", "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
+        "quote_literal", "quote_nullable", "rank", "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
+        "row_number", "row_to_json", "set_config", "current_setting", "setval", "similar_to_escape", "stddev", "stddev_pop", "stddev_samp", "string_agg",
+        "string_to_array", "timezone", "to_char", "to_date", "to_json", "to_number", "unnest", "var_pop", "var_samp", "variance",
+        "width_bucket",
+    };
+    for (u32 i = 0; i < COUNT_OF(later); i++)
+        if (str_eq(name, str_of(later[i])))
+            bind_fail(b, call->at, ERR_FEATURE_NOT_SUPPORTED, "function %s() is not supported yet", later[i]);
+}
+
+static void
+check_schema(Binder *b, const AExpr *call)
+{
+    const AName *n = call->name;
+    if (n->count > 2)
+        bind_fail(b, call->at, ERR_FEATURE_NOT_SUPPORTED, "cross-database references are not implemented: %s", bind_name_text(b, n));
+    if (n->count == 2 && !str_eq(n->parts[0], STR_LIT("pg_catalog")) && !str_eq(n->parts[0], STR_LIT("public")))
+        bind_fail(b, call->at, ERR_INVALID_SCHEMA_NAME, "schema \"%.*s\" does not exist", (int)n->parts[0].len, n->parts[0].ptr);
+}
+
+static const char *
+place_name(BindPlace place)
+{
+    static const char *const names[] = {
+        [PLACE_WHERE] = "WHERE", [PLACE_ON] = "JOIN conditions", [PLACE_GROUP] = "GROUP BY", [PLACE_LIMIT] = "LIMIT",
+        [PLACE_OFFSET] = "OFFSET", [PLACE_VALUES] = "VALUES", [PLACE_SET] = "UPDATE", [PLACE_FILTER] = "FILTER",
+    };
+    return place < COUNT_OF(names) ? names[place] : NULL;
+}
+
+static void
+refuse_clauses(Scope *s, const AExpr *call, Str name, bool aggregate)
+{
+    Binder *b = s->b;
+    const ACall *c = call->call;
+    if (c->over)
+        bind_unsupported(b, call->at, "a window function");
+    if (c->variadic || c->named_args)
+        bind_unsupported(b, call->at, c->variadic ? "VARIADIC" : "a named argument");
+    if (c->within_group)
+        bind_unsupported(b, call->at, "WITHIN GROUP");
+    if (aggregate) {
+        if (c->order_by.count)
+            bind_unsupported(b, call->at, "ORDER BY in an aggregate");
+        return;
+    }
+    const char *what = c->star ? NULL : c->distinct ? "DISTINCT" : c->order_by.count ? "ORDER BY" : c->filter ? "FILTER" : "";
+    if (what && !*what)
+        return;
+    const char *text = bind_name_text(b, call->name);
+    (void)name;
+    if (!what)
+        bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%s(*) specified, but %s is not an aggregate function", text, text);
+    bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%s specified, but %s is not an aggregate function", what, text);
+}
+
+static bool
+same_agg(const BAgg *x, const BAgg *y)
+{
+    if (x->agg != y->agg || x->distinct != y->distinct || !x->arg != !y->arg || !x->filter != !y->filter)
+        return false;
+    return (!x->arg || bexpr_equal(x->arg, y->arg)) && (!x->filter || bexpr_equal(x->filter, y->filter));
+}
+
+/* The aggregate as a node; equal ones are computed once. */
+static BExpr *
+make_agg(Scope *s, const BAgg *agg, u32 position)
+{
+    u32 i = 0;
+    while (i < s->aggs.count && !same_agg(LIST_AT(s->aggs, BAgg, i), agg))
+        i++;
+    if (i == s->aggs.count) {
+        BAgg *kept = ARENA_NEW(s->b->arena, BAgg);
+        *kept = *agg;
+        ptrlist_add(s->b->arena, &s->aggs, kept);
+    }
+    BExpr *e = bind_new(s->b, BX_AGG, agg->type, position);
+    e->index = i;
+    return e;
+}
+
+static int
+choose_agg(const AggDef *rows, u32 count, const BExpr *arg)
+{
+    Candidate c[MAX_CANDIDATES];
+    u32 kept = 0;
+    for (u32 i = 0; i < count && kept < MAX_CANDIDATES; i++)
+        if (rows[i].arg_count == (arg ? 1 : 0))
+            c[kept++] = (Candidate){i, &rows[i].arg};
+    TypeId in[1] = {arg ? arg->type : TYPE_INVALID};
+    return choose(c, kept, in, arg ? 1 : 0);
+}
+
+static BExpr *
+bind_aggregate(Scope *s, const AExpr *call, Str name, const AggDef *rows, u32 count)
+{
+    Binder *b = s->b;
+    const ACall *c = call->call;
+    refuse_clauses(s, call, name, true);
+    if (!c->star && call->arg_count == 0)
+        bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%.*s(*) must be used to call a parameterless aggregate function", (int)name.len,
+                  name.ptr);
+    if (s->in_aggregate)
+        bind_fail(b, call->at, ERR_GROUPING_ERROR, "aggregate function calls cannot be nested");
+    BAgg agg = {.distinct = c->distinct, .typmod = -1};
+    BExpr *args[MAX_ARGS];
+    u32 n = MIN(call->arg_count, (u32)MAX_ARGS);
+    s->in_aggregate = true;
+    for (u32 i = 0; i < n; i++)
+        args[i] = bind_expr(s, call->args[i]);
+    if (c->filter)
+        agg.filter = bind_condition(s, c->filter, PLACE_FILTER, "FILTER");
+    s->in_aggregate = false;
+    if (n > 1)
+        function_error(b, call, args, n, false);
+    bool counts = rows[0].op == AOP_COUNT;
+    if (n && counts)
+        args[0] = coerce_unknown_to_text(b, args[0]);
+    int row = choose_agg(rows, count, n ? args[0] : NULL);
+    if (row < 0)
+        function_error(b, call, args, n, row == CHOICE_MANY);
+    if (place_name(s->place))
+        bind_fail(b, call->at, ERR_GROUPING_ERROR, "aggregate functions are not allowed in %s", place_name(s->place));
+    agg.agg = rows[row].id;
+    agg.type = rows[row].ret;
+    agg.arg = n ? coerce_type(b, args[0], rows[row].arg, CAST_IMPLICIT) : NULL;
+    return make_agg(s, &agg, bind_position(b, call->at));
+}
+
+/* f(x) where f names a type is a cast. NULL: it is none. */
+static BExpr *
+call_as_cast(Binder *b, const AExpr *call, Str name, BExpr **args, u32 n)
+{
+    if (n != 1)
+        return NULL;
+    for (int k = TYPE_INVALID + 1; k < TYPE_COUNT; k++)
+        if (str_eq(name, str_of(type_internal_name((TypeId)k))) && coerce_allowed(args[0]->type, (TypeId)k, CAST_EXPLICIT)) {
+            BExpr *e = coerce_type(b, args[0], (TypeId)k, CAST_EXPLICIT);
+            if (e != args[0] && e->kind == BX_CAST)
+                e->position = bind_position(b, call->at);
+            return e;
+        }
+    return NULL;
+}
+
+/* concat() prints its arguments, and a boolean prints as t or f. */
+static BExpr *
+concat_argument(Binder *b, BExpr *e)
+{
+    if (e->type != TYPE_BOOL)
+        return coerce_type(b, e, TYPE_TEXT, CAST_EXPLICIT);
+    BExpr *c = bind_new(b, BX_CASE, TYPE_TEXT, e->position), *not = bind_new(b, BX_NOT, TYPE_BOOL, e->position);
+    not->arg_count = 1;
+    not->args = ARENA_ARRAY(b->arena, BExpr *, 1);
+    not->args[0] = e;
+    c->arg_count = 5;
+    c->args = ARENA_ARRAY(b->arena, BExpr *, 5);
+    c->args[0] = e;
+    c->args[1] = bind_const_text(b, TYPE_TEXT, STR_LIT("t"), e->position);
+    c->args[2] = not;
+    c->args[3] = bind_const_text(b, TYPE_TEXT, STR_LIT("f"), e->position);
+    c->args[4] = bind_const_null(b, TYPE_TEXT, e->position);
+    return c;
+}
+
+/* concat and concat_ws take any number of arguments of any type. NULL: it is neither. */
+static BExpr *
+call_concat(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, BExpr **args, u32 n)
+{
+    if (!count || (rows[0].op != FOP_CONCAT_ALL && rows[0].op != FOP_CONCAT_WS))
+        return NULL;
+    bool separator = rows[0].op == FOP_CONCAT_WS;
+    if (n < 1 + (u32)separator)
+        function_error(b, call, args, n, false);
+    for (u32 i = 0; i < n; i++)
+        args[i] = concat_argument(b, args[i]);
+    if (n > FUNC_MAX_ARGS && separator)
+        bind_unsupported(b, call->at, "concat_ws() with more than five values");
+    u32 position = bind_position(b, call->at);
+    while (n > FUNC_MAX_ARGS) {
+        int row = choose_func(rows, count, (TypeId[]){TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT}, FUNC_MAX_ARGS);
+        args[0] = make_func(b, &rows[row], args, FUNC_MAX_ARGS, position);
+        memmove(args + 1, args + FUNC_MAX_ARGS, (n - FUNC_MAX_ARGS) * sizeof *args);
+        n -= FUNC_MAX_ARGS - 1;
+    }
+    for (u32 i = 0; i < count; i++)
+        if (rows[i].arg_count == n)
+            return make_func(b, &rows[i], args, n, position);
+    function_error(b, call, args, n, false);
+}
+
+BExpr *
+bind_call(Scope *s, const AExpr *call)
+{
+    Binder *b = s->b;
+    check_schema(b, call);
+    Str name = call->name->parts[call->name->count - 1];
+    u32 count, n = call->arg_count;
+    const AggDef *aggs = agg_candidates(name, &count);
+    if (count && !(call->call->star && call->arg_count)) {
+        if (!call->call->over)
+            return bind_aggregate(s, call, name, aggs, count);
+        bind_unsupported(b, call->at, "a window function");
+    }
+    if (n > MAX_ARGS)
+        bind_fail(b, call->at, ERR_TOO_MANY_ARGUMENTS, "cannot pass more than %d arguments to a function", MAX_ARGS);
+    BExpr *args[MAX_ARGS];
+    for (u32 i = 0; i < n; i++)
+        args[i] = bind_expr(s, call->args[i]);
+    const FuncDef *rows = func_candidates(name, false, &count);
+    if (!count)
+        refuse_later_function(b, call, name);
+    refuse_clauses(s, call, name, false);
+    BExpr *e = call_concat(b, call, rows, count, args, n);
+    if (e)
+        return e;
+    TypeId in[MAX_ARGS];
+    for (u32 i = 0; i < n; i++)
+        in[i] = args[i]->type;
+    int row = CHOICE_NONE;
+    for (u32 i = 0; i < count && row < 0; i++)
+        if (rows[i].arg_count == n && same_types(in, rows[i].args, n))
+            row = (int)i;
+    if (row < 0 && (e = call_as_cast(b, call, name, args, n)))
+        return e;
+    if (row < 0)
+        row = choose_func(rows, count, in, n);
+    if (row < 0)
+        function_error(b, call, args, n, row == CHOICE_MANY);
+    return make_func(b, &rows[row], args, n, bind_position(b, call->at));
+}

@@ -1,0 +1,223 @@
+/*
+ * bind_copy.c
+ *    COPY … FROM STDIN: columns and options, with PostgreSQL's checks and messages.
+ */
+#include "backend/sql/bind.h"
+
+#include <strings.h>
+
+typedef struct CopyState {
+    Binder *b;
+    BCopyOptions *o;
+    u32 seen; /* bits of options given */
+    Str delimiter, quote, escape;
+    bool has_delimiter, has_quote, has_escape;
+    const AOption *force_null, *force_not_null, *force_quote;
+} CopyState;
+
+static Str
+text_of(const AOption *o)
+{
+    return o->value ? o->value->text : (Str){0};
+}
+
+static NORETURN void
+needs_parameter(const AOption *o)
+{
+    err_throw(ERR_SYNTAX_ERROR, "%.*s requires a parameter", (int)o->name.len, o->name.ptr);
+}
+
+static Str
+required_text(CopyState *c, const AOption *o)
+{
+    if (!o->value)
+        needs_parameter(o);
+    if (o->value->kind == AX_INT)
+        return str_of(arena_printf(c->b->arena, "%d", o->value->number));
+    return text_of(o);
+}
+
+static bool
+equals_nocase(Str s, const char *word)
+{
+    return s.len == strlen(word) && strncasecmp(s.ptr, word, s.len) == 0;
+}
+
+/* true, false, on, off, 1, 0 or nothing; match for HEADER comes in ret_match. */
+static bool
+boolean_option(CopyState *c, const AOption *o, bool *ret_match)
+{
+    Str s = text_of(o);
+    if (!o->value && !o->is_list && !o->is_star)
+        return true;
+    if (o->value && o->value->kind == AX_INT && (o->value->number == 0 || o->value->number == 1))
+        return o->value->number == 1;
+    if (equals_nocase(s, "true") || equals_nocase(s, "on"))
+        return true;
+    if (equals_nocase(s, "false") || equals_nocase(s, "off"))
+        return false;
+    if (ret_match && equals_nocase(s, "match"))
+        return *ret_match = true;
+    (void)c;
+    err_throw(ERR_SYNTAX_ERROR, ret_match ? "%.*s requires a Boolean value or \"match\"" : "%.*s requires a Boolean value",
+              (int)o->name.len, o->name.ptr);
+}
+
+static void
+set_format(CopyState *c, const AOption *o)
+{
+    static const struct { const char *name; CopyFormat format; } formats[] = {{"text", COPY_TEXT}, {"csv", COPY_CSV}, {"binary", COPY_BINARY}};
+    Str s = required_text(c, o);
+    for (u32 i = 0; i < COUNT_OF(formats); i++)
+        if (str_eq(s, str_of(formats[i].name))) {
+            c->o->format = formats[i].format;
+            return;
+        }
+    bind_fail(c->b, o->at, ERR_INVALID_PARAMETER_VALUE, "COPY format \"%.*s\" not recognized", (int)s.len, s.ptr);
+}
+
+static void
+set_encoding(CopyState *c, const AOption *o)
+{
+    Str s = required_text(c, o);
+    if (!equals_nocase(s, "utf8") && !equals_nocase(s, "utf-8") && !equals_nocase(s, "unicode"))
+        bind_fail(c->b, o->at, ERR_FEATURE_NOT_SUPPORTED, "COPY from encoding \"%.*s\" is not supported yet", (int)s.len, s.ptr);
+}
+
+static void
+read_option(CopyState *c, const AOption *o)
+{
+    static const char *const names[] = {"format", "freeze", "delimiter", "null", "header", "quote", "escape", "force_quote",
+                                        "force_not_null", "force_null", "encoding"};
+    u32 k = 0;
+    while (k < COUNT_OF(names) && !str_eq(o->name, str_of(names[k])))
+        k++;
+    if (k == COUNT_OF(names))
+        bind_fail(c->b, o->at, ERR_SYNTAX_ERROR, "option \"%.*s\" not recognized", (int)o->name.len, o->name.ptr);
+    if (c->seen & 1u << k)
+        bind_fail(c->b, o->at, ERR_SYNTAX_ERROR, "conflicting or redundant options");
+    c->seen |= 1u << k;
+    if (k >= 7 && k <= 9 && !o->is_list && !(k == 7 && o->is_star))
+        bind_fail(c->b, o->at, ERR_INVALID_PARAMETER_VALUE, "argument to option \"%s\" must be a list of column names", names[k]);
+    switch (k) {
+    case 0: set_format(c, o); break;
+    case 1: boolean_option(c, o, NULL); break;
+    case 2: c->delimiter = required_text(c, o); c->has_delimiter = true; break;
+    case 3: c->o->null_text = required_text(c, o); c->o->has_null_text = true; break;
+    case 4: c->o->header = boolean_option(c, o, &c->o->header_match); break;
+    case 5: c->quote = required_text(c, o); c->has_quote = true; break;
+    case 6: c->escape = required_text(c, o); c->has_escape = true; break;
+    case 7: c->force_quote = o; break;
+    case 8: c->force_not_null = o; break;
+    case 9: c->force_null = o; break;
+    default: set_encoding(c, o); break;
+    }
+}
+
+static bool
+contains(Str s, char ch)
+{
+    return s.len && memchr(s.ptr, ch, s.len) != NULL;
+}
+
+static void
+check_binary(const CopyState *c)
+{
+    if (c->o->format != COPY_BINARY)
+        return;
+    if (c->has_delimiter)
+        err_throw(ERR_SYNTAX_ERROR, "cannot specify DELIMITER in BINARY mode");
+    if (c->o->has_null_text)
+        err_throw(ERR_SYNTAX_ERROR, "cannot specify NULL in BINARY mode");
+    if (c->o->header)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "cannot specify HEADER in BINARY mode");
+}
+
+static void
+check_delimiter(const CopyState *c, bool csv)
+{
+    if (!c->has_delimiter)
+        return;
+    char d = c->delimiter.len ? c->delimiter.ptr[0] : 0;
+    if (c->delimiter.len != 1)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY delimiter must be a single one-byte character");
+    if (d == '\r' || d == '\n')
+        err_throw(ERR_INVALID_PARAMETER_VALUE, "COPY delimiter cannot be newline or carriage return");
+    if (!csv && strchr("\\.abcdefghijklmnopqrstuvwxyz0123456789", d))
+        err_throw(ERR_INVALID_PARAMETER_VALUE, "COPY delimiter cannot be \"%c\"", d);
+}
+
+static void
+check_csv(const CopyState *c, bool csv)
+{
+    if (!csv && c->has_quote)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY quote available only in CSV mode");
+    if (csv && c->has_quote && c->quote.len != 1)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY quote must be a single one-byte character");
+    char d = c->has_delimiter ? c->delimiter.ptr[0] : csv ? ',' : '\t', q = c->has_quote ? c->quote.ptr[0] : '"';
+    if (csv && d == q)
+        err_throw(ERR_INVALID_PARAMETER_VALUE, "COPY delimiter and quote must be different");
+    if (!csv && c->has_escape)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY escape available only in CSV mode");
+    if (csv && c->has_escape && c->escape.len != 1)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY escape must be a single one-byte character");
+    if (c->force_quote)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, csv ? "COPY force quote only available using COPY TO" : "COPY force quote available only in CSV mode");
+    if (!csv && c->force_not_null)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY force not null available only in CSV mode");
+    if (!csv && c->force_null)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY force null available only in CSV mode");
+    if (c->o->has_null_text && contains(c->o->null_text, d))
+        err_throw(ERR_INVALID_PARAMETER_VALUE, "COPY delimiter must not appear in the NULL specification");
+    if (csv && c->o->has_null_text && contains(c->o->null_text, q))
+        err_throw(ERR_INVALID_PARAMETER_VALUE, "CSV quote character must not appear in the NULL specification");
+}
+
+static u64 *
+column_bitmap(Binder *b, const TableDef *t, const BStmt *to, const AOption *o, const char *what)
+{
+    if (!o)
+        return NULL;
+    u64 *bits = ARENA_ARRAY(b->arena, u64, to->column_count / 64 + 1);
+    for (u32 i = 0; i < o->names.count; i++) {
+        Str name = *LIST_AT(o->names, Str, i);
+        int column = bind_table_column(t, name);
+        if (column < 0)
+            err_throw(ERR_UNDEFINED_COLUMN, "column \"%.*s\" of relation \"%.*s\" does not exist", (int)name.len, name.ptr, (int)t->name.len,
+                      t->name.ptr);
+        u32 k = 0;
+        while (k < to->column_count && to->columns[k] != column)
+            k++;
+        if (k == to->column_count)
+            err_throw(ERR_INVALID_COLUMN_REFERENCE, "%s column \"%.*s\" not referenced by COPY", what, (int)name.len, name.ptr);
+        bits[k / 64] |= 1ull << k % 64;
+    }
+    return bits;
+}
+
+void
+bind_copy(Binder *b, BStmt *to, const Stmt *s)
+{
+    const TableDef *t = bind_table(b, &s->name);
+    to->kind = BST_COPY_FROM;
+    to->table_id = t->table_id;
+    to->schema_version = t->schema_version;
+    to->table_name = arena_str(b->arena, t->name);
+    bind_right(b, t, ACL_INSERT);
+    CopyState c = {.b = b, .o = &to->copy};
+    for (u32 i = 0; i < s->options.count; i++)
+        read_option(&c, LIST_AT(s->options, AOption, i));
+    bool csv = c.o->format == COPY_CSV;
+    check_binary(&c);
+    check_delimiter(&c, csv);
+    if (c.o->has_null_text && (contains(c.o->null_text, '\r') || contains(c.o->null_text, '\n')))
+        err_throw(ERR_INVALID_PARAMETER_VALUE, "COPY null representation cannot use newline or carriage return");
+    check_csv(&c, csv);
+    c.o->delimiter = c.has_delimiter ? c.delimiter.ptr[0] : 0;
+    c.o->quote = c.has_quote ? c.quote.ptr[0] : 0;
+    c.o->escape = c.has_escape ? c.escape.ptr[0] : 0;
+    c.o->null_text = arena_str(b->arena, c.o->null_text);
+    to->columns = bind_target_columns(b, t, s, &to->column_count);
+    c.o->force_not_null = column_bitmap(b, t, to, c.force_not_null, "FORCE_NOT_NULL");
+    c.o->force_null = column_bitmap(b, t, to, c.force_null, "FORCE_NULL");
+}

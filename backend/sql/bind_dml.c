@@ -1,0 +1,343 @@
+/*
+ * bind_dml.c
+ *    INSERT, UPDATE, DELETE: target columns, and values brought to their types.
+ *
+ * The source of INSERT is a query whose visible targets match the columns. Rows of VALUES are converted in place: several of them are one
+ * BREL_VALUES whose columns have the types of the table, a single one is a query without FROM.
+ */
+#include "backend/sql/bind.h"
+
+int
+bind_table_column(const TableDef *t, Str name)
+{
+    for (u32 i = 0; i < t->column_count; i++)
+        if (str_eq(t->columns[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+static u16
+target_column(Binder *b, const TableDef *t, const ASet *c)
+{
+    int i = bind_table_column(t, c->column);
+    if (i < 0)
+        bind_fail(b, c->at, ERR_UNDEFINED_COLUMN, "column \"%.*s\" of relation \"%.*s\" does not exist", (int)c->column.len, c->column.ptr,
+                  (int)t->name.len, t->name.ptr);
+    if (c->indirect)
+        bind_unsupported(b, c->at, "assigning to a part of a column");
+    return (u16)i;
+}
+
+u16 *
+bind_target_columns(Binder *b, const TableDef *t, const Stmt *s, u32 *ret_count)
+{
+    u32 n = s->has_columns ? s->columns.count : t->column_count;
+    u16 *columns = ARENA_ARRAY(b->arena, u16, n);
+    for (u32 i = 0; i < n; i++) {
+        if (!s->has_columns) {
+            columns[i] = (u16)i;
+            continue;
+        }
+        const ASet *c = LIST_AT(s->columns, ASet, i);
+        columns[i] = target_column(b, t, c);
+        for (u32 k = 0; k < i; k++)
+            if (columns[k] == columns[i])
+                bind_fail(b, c->at, ERR_DUPLICATE_COLUMN, "column \"%.*s\" specified more than once", (int)c->column.len, c->column.ptr);
+    }
+    *ret_count = n;
+    return columns;
+}
+
+static void
+set_target_table(Binder *b, BStmt *to, const TableDef *t, u32 acl_bits)
+{
+    to->table_id = t->table_id;
+    to->schema_version = t->schema_version;
+    to->table_name = arena_str(b->arena, t->name);
+    bind_right(b, t, acl_bits);
+}
+
+/* To the type of a column, as an assignment does it. */
+static BExpr *
+assign(Binder *b, const TableDef *t, u16 column, BExpr *e)
+{
+    const ColumnDef *c = &t->columns[column];
+    BExpr *r = coerce_to_target(b, e, (TypeId)c->type, c->typmod, CAST_ASSIGNMENT);
+    if (!r)
+        bind_fail_hint(e->position, ERR_DATATYPE_MISMATCH, "You will need to rewrite or cast the expression.",
+                       "column \"%.*s\" is of type %s but expression is of type %s", (int)c->name.len, c->name.ptr,
+                       bind_type_name((TypeId)c->type), bind_type_name(e->type));
+    return r;
+}
+
+static BExpr *
+bind_value(Scope *s, const TableDef *t, u16 column, const AExpr *e)
+{
+    if (e->kind == AX_DEFAULT) /* no column has a default yet */
+        return bind_const_null(s->b, (TypeId)t->columns[column].type, 0);
+    return assign(s->b, t, column, bind_expr(s, e));
+}
+
+static void
+check_count(Binder *b, const Stmt *s, u32 columns, u32 values, u32 extra_at)
+{
+    if (values > columns)
+        bind_fail(b, extra_at, ERR_SYNTAX_ERROR, "INSERT has more expressions than target columns");
+    if (s->has_columns && values < columns)
+        bind_fail(b, LIST_AT(s->columns, ASet, values)->at, ERR_SYNTAX_ERROR, "INSERT has more target columns than expressions");
+}
+
+/* VALUES of one row: a query without FROM. */
+static BQuery *
+insert_one(Binder *b, const TableDef *t, const u16 *columns, const AExpr *row)
+{
+    BQuery *q = ARENA_NEW(b->arena, BQuery);
+    Scope s = {.b = b, .query = q, .place = PLACE_VALUES};
+    PtrList targets = {0};
+    for (u32 i = 0; i < row->arg_count; i++)
+        ptrlist_add(b->arena, &targets, bind_new_target(&s, bind_value(&s, t, columns[i], row->args[i]), t->columns[columns[i]].name));
+    bind_finish_scope(&s, &targets);
+    return q;
+}
+
+/* VALUES of several rows: a relation with the types of the target columns. */
+static BQuery *
+insert_many(Binder *b, const TableDef *t, const u16 *columns, const ASelect *sel)
+{
+    BQuery *q = ARENA_NEW(b->arena, BQuery);
+    Scope s = {.b = b, .query = q, .place = PLACE_VALUES};
+    BRel *rel = ARENA_NEW(b->arena, BRel);
+    rel->kind = BREL_VALUES;
+    rel->alias = STR_LIT("*VALUES*");
+    rel->row_count = sel->rows.count;
+    rel->column_count = LIST_AT(sel->rows, AExpr, 0)->arg_count;
+    rel->columns = ARENA_ARRAY(b->arena, BColumn, rel->column_count);
+    rel->rows = ARENA_ARRAY(b->arena, BExpr **, rel->row_count);
+    for (u32 i = 0; i < rel->column_count; i++) {
+        const ColumnDef *c = &t->columns[columns[i]];
+        rel->columns[i] = (BColumn){.name = arena_str(b->arena, c->name), .type = (TypeId)c->type, .typmod = c->typmod, .used = true};
+    }
+    for (u32 r = 0; r < rel->row_count; r++) {
+        const AExpr *row = LIST_AT(sel->rows, AExpr, r);
+        rel->rows[r] = ARENA_ARRAY(b->arena, BExpr *, row->arg_count);
+        for (u32 i = 0; i < row->arg_count; i++)
+            rel->rows[r][i] = bind_value(&s, t, columns[i], row->args[i]);
+    }
+    q->from = ARENA_NEW(b->arena, BFrom);
+    NsItem *item = bind_add_rel(&s, rel, NULL, &q->from->rel);
+    PtrList targets = {0};
+    for (u32 i = 0; i < item->count; i++)
+        ptrlist_add(b->arena, &targets, bind_new_target(&s, item->columns[i].expr, item->columns[i].name));
+    bind_finish_scope(&s, &targets);
+    return q;
+}
+
+static u32
+visible_targets(const BQuery *q)
+{
+    u32 n = 0;
+    while (n < q->target_count && !q->targets[n].hidden)
+        n++;
+    return n;
+}
+
+/* SELECT around a query: its visible outputs, converted by the caller. */
+static BQuery *
+wrap(Binder *b, BQuery *inner)
+{
+    BQuery *q = ARENA_NEW(b->arena, BQuery);
+    Scope s = {.b = b, .query = q};
+    BRel *rel = ARENA_NEW(b->arena, BRel);
+    rel->kind = BREL_SUBQUERY;
+    rel->alias = STR_LIT("*SELECT*");
+    rel->query = inner;
+    rel->column_count = visible_targets(inner);
+    rel->columns = ARENA_ARRAY(b->arena, BColumn, rel->column_count);
+    for (u32 i = 0; i < rel->column_count; i++) {
+        const BTarget *t = &inner->targets[i];
+        rel->columns[i] = (BColumn){.name = t->name, .type = t->expr->type, .typmod = t->expr->typmod, .used = true};
+    }
+    q->from = ARENA_NEW(b->arena, BFrom);
+    NsItem *item = bind_add_rel(&s, rel, NULL, &q->from->rel);
+    PtrList targets = {0};
+    for (u32 i = 0; i < item->count; i++)
+        ptrlist_add(b->arena, &targets, bind_new_target(&s, item->columns[i].expr, item->columns[i].name));
+    bind_finish_scope(&s, &targets);
+    return q;
+}
+
+/* A converted target would sort differently: ORDER BY keeps the value from before in a hidden one. */
+static void
+keep_order(Binder *b, BQuery *q, u32 target, BExpr *before)
+{
+    bool ordered = false;
+    for (u32 i = 0; i < q->order_count; i++)
+        ordered |= q->order_by[i].target == target;
+    if (!ordered)
+        return;
+    BTarget *targets = ARENA_ARRAY(b->arena, BTarget, q->target_count + 1);
+    memcpy(targets, q->targets, q->target_count * sizeof *targets);
+    targets[q->target_count] = (BTarget){.expr = before, .name = targets[target].name, .hidden = true};
+    q->targets = targets;
+    for (u32 i = 0; i < q->order_count; i++)
+        if (q->order_by[i].target == target)
+            q->order_by[i].target = q->target_count;
+    q->target_count++;
+}
+
+static BQuery *
+insert_select(Binder *b, const TableDef *t, const u16 *columns, u32 column_count, const Stmt *s)
+{
+    BQuery *q = bind_query(b, s->select, false);
+    u32 n = visible_targets(q);
+    /* PostgreSQL points to the first target that is too many */
+    if (n > column_count)
+        err_throw_at(q->targets[column_count].expr->position, ERR_SYNTAX_ERROR, "INSERT has more expressions than target columns");
+    check_count(b, s, column_count, n, NO_LOCATION);
+    BExpr **converted = ARENA_ARRAY(b->arena, BExpr *, n);
+    bool changed = false;
+    for (u32 i = 0; i < n; i++) {
+        converted[i] = assign(b, t, columns[i], q->targets[i].expr);
+        changed |= converted[i] != q->targets[i].expr;
+    }
+    if (changed && q->distinct) {
+        q = wrap(b, q);
+        for (u32 i = 0; i < n; i++)
+            q->targets[i].expr = assign(b, t, columns[i], q->targets[i].expr);
+        return q;
+    }
+    for (u32 i = 0; i < n; i++) {
+        BExpr *before = q->targets[i].expr;
+        if (converted[i] != before)
+            keep_order(b, q, i, before);
+        q->targets[i].expr = converted[i];
+    }
+    return q;
+}
+
+static bool
+is_plain_values(const ASelect *sel)
+{
+    return sel->is_values && !sel->order_by.count && !sel->limit_at && !sel->offset && sel->with_at == NO_LOCATION && !sel->locking;
+}
+
+void
+bind_insert(Binder *b, BStmt *to, const Stmt *s)
+{
+    const TableDef *t = bind_table(b, &s->name);
+    to->kind = BST_INSERT;
+    set_target_table(b, to, t, ACL_INSERT);
+    u32 n;
+    to->columns = bind_target_columns(b, t, s, &n);
+    if (!s->select) {
+        to->columns = NULL;
+        to->query = ARENA_NEW(b->arena, BQuery);
+        return;
+    }
+    if (!is_plain_values(s->select)) {
+        to->query = insert_select(b, t, to->columns, n, s);
+        to->column_count = visible_targets(to->query);
+        return;
+    }
+    const PtrList *rows = &s->select->rows;
+    u32 width = LIST_AT(*rows, AExpr, 0)->arg_count;
+    for (u32 r = 0; r < rows->count; r++) {
+        const AExpr *row = LIST_AT(*rows, AExpr, r);
+        if (row->arg_count != width)
+            bind_fail(b, row->args[0]->at, ERR_SYNTAX_ERROR, "VALUES lists must all be the same length");
+        check_count(b, s, n, width, width > n ? row->args[n]->at : NO_LOCATION);
+    }
+    to->column_count = width;
+    if (rows->count == 1)
+        to->query = insert_one(b, t, to->columns, LIST_AT(*rows, AExpr, 0));
+    else
+        to->query = insert_many(b, t, to->columns, s->select);
+}
+
+/* ---- UPDATE and DELETE ---- */
+
+static const TableDef *
+bind_target_rel(Scope *scope, BStmt *to, const Stmt *s, u32 acl_bits)
+{
+    Binder *b = scope->b;
+    const TableDef *t = bind_table(b, &s->name);
+    set_target_table(b, to, t, acl_bits);
+    scope->query->from = ARENA_NEW(b->arena, BFrom);
+    bind_add_table(scope, t, s->alias, &scope->query->from->rel);
+    return t;
+}
+
+static void
+bind_set_clause(Scope *s, const TableDef *t, const ASetClause *c, BExpr **values)
+{
+    Binder *b = s->b;
+    const AExpr *e = c->expr;
+    bool row = c->row && e->kind == AX_ROW;
+    if (c->row && (e->kind == AX_SUBQUERY))
+        bind_unsupported(b, e->at, "a subquery in an expression");
+    if (c->row && !row && c->columns.count > 1)
+        bind_fail(b, e->at, ERR_FEATURE_NOT_SUPPORTED, "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression");
+    if (row && e->arg_count != c->columns.count)
+        bind_fail(b, e->at, ERR_SYNTAX_ERROR, "number of columns does not match number of values");
+    for (u32 i = 0; i < c->columns.count; i++) {
+        const ASet *set = LIST_AT(c->columns, ASet, i);
+        const AExpr *source = row ? e->args[i] : e;
+        BExpr *value = source->kind == AX_DEFAULT ? NULL : bind_expr_at(s, source, PLACE_SET);
+        u16 column = target_column(b, t, set);
+        value = value ? assign(b, t, column, value) : bind_const_null(b, (TypeId)t->columns[column].type, 0);
+        if (values[column])
+            err_throw(ERR_SYNTAX_ERROR, "multiple assignments to same column \"%.*s\"", (int)set->column.len, set->column.ptr);
+        values[column] = value;
+    }
+}
+
+/* Reading a column of the target needs the right to select. */
+static void
+right_to_read(Scope *s, const TableDef *t)
+{
+    const BRel *rel = LIST_AT(s->rels, BRel, 0);
+    for (u32 i = 0; i < rel->column_count; i++)
+        if (rel->columns[i].used) {
+            bind_right(s->b, t, ACL_SELECT);
+            return;
+        }
+}
+
+void
+bind_update(Binder *b, BStmt *to, const Stmt *s)
+{
+    BQuery *q = ARENA_NEW(b->arena, BQuery);
+    Scope scope = {.b = b, .query = q};
+    PtrList targets = {0};
+    to->kind = BST_UPDATE;
+    to->query = q;
+    const TableDef *t = bind_target_rel(&scope, to, s, ACL_UPDATE);
+    BExpr **values = ARENA_ARRAY(b->arena, BExpr *, t->column_count);
+    if (s->where)
+        q->where = bind_condition(&scope, s->where, PLACE_WHERE, "WHERE");
+    for (u32 i = 0; i < s->sets.count; i++)
+        bind_set_clause(&scope, t, LIST_AT(s->sets, ASetClause, i), values);
+    to->columns = ARENA_ARRAY(b->arena, u16, t->column_count);
+    for (u32 i = 0; i < t->column_count; i++)
+        if (values[i]) {
+            to->columns[to->column_count++] = (u16)i;
+            ptrlist_add(b->arena, &targets, bind_new_target(&scope, values[i], t->columns[i].name));
+        }
+    right_to_read(&scope, t);
+    bind_finish_scope(&scope, &targets);
+}
+
+void
+bind_delete(Binder *b, BStmt *to, const Stmt *s)
+{
+    BQuery *q = ARENA_NEW(b->arena, BQuery);
+    Scope scope = {.b = b, .query = q};
+    PtrList targets = {0};
+    to->kind = BST_DELETE;
+    to->query = q;
+    const TableDef *t = bind_target_rel(&scope, to, s, ACL_DELETE);
+    if (s->where)
+        q->where = bind_condition(&scope, s->where, PLACE_WHERE, "WHERE");
+    right_to_read(&scope, t);
+    bind_finish_scope(&scope, &targets);
+}

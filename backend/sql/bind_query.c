@@ -1,0 +1,342 @@
+/*
+ * bind_query.c
+ *    SELECT and VALUES: clauses in the order PostgreSQL looks at them, so that the first error is the same.
+ *
+ * ORDER BY and GROUP BY follow the SQL92 rules first (output names, ordinals), then SQL99 (expressions over FROM). What ORDER BY needs
+ * and nobody selected becomes a hidden target behind the visible ones.
+ */
+#include "backend/sql/bind.h"
+
+static void
+refuse_clauses(Binder *b, const ASelect *sel)
+{
+    if (sel->with_at != NO_LOCATION)
+        bind_unsupported(b, sel->with_at, "WITH");
+    static const char *const ops[] = {[ASET_UNION] = "UNION", [ASET_INTERSECT] = "INTERSECT", [ASET_EXCEPT] = "EXCEPT"};
+    if (sel->op)
+        bind_unsupported(b, sel->at, ops[sel->op]);
+    if (sel->into)
+        bind_unsupported(b, sel->into_at, "SELECT INTO");
+    if (sel->distinct_on.count)
+        bind_unsupported(b, LIST_AT(sel->distinct_on, AExpr, 0)->at, "DISTINCT ON");
+    if (sel->grouping)
+        bind_unsupported(b, sel->grouping_at, sel->grouping);
+    if (sel->windows.count)
+        bind_unsupported(b, sel->windows_at, "WINDOW");
+    if (sel->locking)
+        bind_unsupported(b, sel->locking_at, sel->locking);
+    if (sel->with_ties)
+        bind_unsupported(b, sel->limit_at, "WITH TIES");
+}
+
+static void
+bind_targets(Scope *s, const ASelect *sel, PtrList *targets)
+{
+    for (u32 i = 0; i < sel->targets.count; i++) {
+        const ATarget *t = LIST_AT(sel->targets, ATarget, i);
+        if (t->expr->kind == AX_COLUMN && t->expr->star) {
+            if (t->has_label)
+                bind_fail(s->b, t->at, ERR_SYNTAX_ERROR, "a star cannot have a name");
+            bind_star(s, t->expr, targets);
+            continue;
+        }
+        BExpr *e = bind_expr_at(s, t->expr, PLACE_TARGET);
+        ptrlist_add(s->b->arena, targets, bind_new_target(s, e, t->has_label ? t->label : bind_output_name(t->expr)));
+    }
+    if (targets->count > 1664)
+        err_throw(ERR_TOO_MANY_COLUMNS, "target lists can have at most 1664 entries");
+}
+
+/* ---- names and ordinals of GROUP BY and ORDER BY ---- */
+
+static bool
+is_bare_name(const AExpr *e)
+{
+    return e->kind == AX_COLUMN && !e->star && e->name->count == 1;
+}
+
+static bool
+is_constant(const AExpr *e)
+{
+    return e->kind == AX_INT || e->kind == AX_NUMBER || e->kind == AX_STRING || e->kind == AX_NULL || e->kind == AX_BITS;
+}
+
+/* The visible target that a name or an ordinal stands for; -1: neither. */
+static int
+find_target(Scope *s, const AExpr *e, const PtrList *targets, u32 visible, const char *clause)
+{
+    Binder *b = s->b;
+    int found = -1;
+    if (is_bare_name(e)) {
+        Str name = e->name->parts[0];
+        for (u32 i = 0; i < visible; i++) {
+            if (!str_eq(LIST_AT(*targets, BTarget, i)->name, name))
+                continue;
+            if (found >= 0 && !bexpr_equal(LIST_AT(*targets, BTarget, found)->expr, LIST_AT(*targets, BTarget, i)->expr))
+                bind_fail(b, e->at, ERR_AMBIGUOUS_COLUMN, "%s \"%.*s\" is ambiguous", clause, (int)name.len, name.ptr);
+            if (found < 0)
+                found = (int)i;
+        }
+    } else if (is_constant(e)) {
+        if (e->kind != AX_INT)
+            bind_fail(b, e->at, ERR_SYNTAX_ERROR, "non-integer constant in %s", clause);
+        if (e->number < 1 || (u32)e->number > visible)
+            bind_fail(b, e->at, ERR_INVALID_COLUMN_REFERENCE, "%s position %d is not in select list", clause, e->number);
+        found = e->number - 1;
+    }
+    return found;
+}
+
+static u32
+find_or_add_hidden(Scope *s, BExpr *e, PtrList *targets)
+{
+    for (u32 i = 0; i < targets->count; i++)
+        if (bexpr_equal(LIST_AT(*targets, BTarget, i)->expr, e))
+            return i;
+    BTarget *t = bind_new_target(s, coerce_unknown_to_text(s->b, e), STR_LIT("?column?"));
+    t->hidden = true;
+    ptrlist_add(s->b->arena, targets, t);
+    return targets->count - 1;
+}
+
+static void
+order_direction(Binder *b, const AOrder *o, BOrder *to)
+{
+    to->descending = o->descending;
+    if (o->using_op) {
+        bool more = str_eq(o->op, STR_LIT(">"));
+        if (!more && !str_eq(o->op, STR_LIT("<")))
+            bind_fail_hint(bind_position(b, o->op_at), ERR_WRONG_OBJECT_TYPE,
+                           "Ordering operators must be \"<\" or \">\" members of btree operator families.",
+                           "operator %.*s is not a valid ordering operator", (int)o->op.len, o->op.ptr);
+        to->descending = more;
+    }
+    to->nulls_first = o->nulls_given ? o->nulls_first : to->descending;
+}
+
+static void
+bind_order_by(Scope *s, const ASelect *sel, PtrList *targets, u32 visible, PtrList *order)
+{
+    Binder *b = s->b;
+    for (u32 i = 0; i < sel->order_by.count; i++) {
+        const AOrder *o = LIST_AT(sel->order_by, AOrder, i);
+        BOrder *to = ARENA_NEW(b->arena, BOrder);
+        int found = find_target(s, o->expr, targets, visible, "ORDER BY");
+        to->target = found >= 0 ? (u32)found : find_or_add_hidden(s, bind_expr_at(s, o->expr, PLACE_ORDER), targets);
+        BTarget *t = LIST_AT(*targets, BTarget, to->target);
+        t->expr = coerce_unknown_to_text(b, t->expr);
+        if (t->expr->type == TYPE_VOID)
+            bind_fail_hint(t->expr->position, ERR_UNDEFINED_FUNCTION, "Use an explicit ordering operator or modify the query.",
+                           "could not identify an ordering operator for type void");
+        order_direction(b, o, to);
+        bool again = false;
+        for (u32 k = 0; k < order->count && !again; k++)
+            again = LIST_AT(*order, BOrder, k)->target == to->target;
+        if (!again)
+            ptrlist_add(b->arena, order, to);
+    }
+}
+
+static void
+bind_group_by(Scope *s, const ASelect *sel, PtrList *targets, u32 visible, PtrList *groups)
+{
+    Binder *b = s->b;
+    for (u32 i = 0; i < sel->group_by.count; i++) {
+        const AExpr *e = LIST_AT(sel->group_by, AExpr, i);
+        int found = -1;
+        BExpr *g = NULL;
+        /* a column of FROM goes before an output name */
+        if (is_bare_name(e))
+            g = bind_find_column(s, e->name->parts[0], e->at);
+        if (!g)
+            found = find_target(s, e, targets, visible, "GROUP BY");
+        if (found >= 0) {
+            BTarget *t = LIST_AT(*targets, BTarget, found);
+            g = t->expr = coerce_unknown_to_text(b, t->expr);
+        } else if (!g) {
+            g = coerce_unknown_to_text(b, bind_expr_at(s, e, PLACE_GROUP));
+        }
+        bool again = false;
+        for (u32 k = 0; k < groups->count && !again; k++)
+            again = bexpr_equal(LIST_AT(*groups, BExpr, k), g);
+        if (!again)
+            ptrlist_add(b->arena, groups, g);
+    }
+}
+
+/* ---- LIMIT ---- */
+
+static void
+refuse_columns(const BExpr *e, const char *construct)
+{
+    if (e->kind == BX_COLUMN)
+        err_throw_at(e->position, ERR_INVALID_COLUMN_REFERENCE, "argument of %s must not contain variables", construct);
+    for (u32 i = 0; i < e->arg_count; i++)
+        refuse_columns(e->args[i], construct);
+}
+
+BExpr *
+bind_limit(Scope *s, const AExpr *e, const char *construct, BindPlace place)
+{
+    if (!e)
+        return NULL;
+    BExpr *r = bind_expr_at(s, e, place), *c = coerce_to_target(s->b, r, TYPE_INT8, -1, CAST_ASSIGNMENT);
+    if (!c)
+        err_throw_at(r->position, ERR_DATATYPE_MISMATCH, "argument of %s must be type bigint, not type %s", construct,
+                     bind_type_name(r->type));
+    refuse_columns(c, construct);
+    return c;
+}
+
+/* ---- VALUES ---- */
+
+/* Bring a column of VALUES to one type. */
+static void
+unify_column(Binder *b, BRel *rel, u32 column)
+{
+    BExpr **list = ARENA_ARRAY(b->arena, BExpr *, rel->row_count);
+    for (u32 r = 0; r < rel->row_count; r++)
+        list[r] = rel->rows[r][column];
+    TypeId type = coerce_common_type(list, rel->row_count, "VALUES");
+    i32 typmod = list[0]->typmod;
+    for (u32 r = 0; r < rel->row_count; r++) {
+        rel->rows[r][column] = coerce_to_common(b, list[r], type, "VALUES");
+        if (rel->rows[r][column]->typmod != typmod)
+            typmod = -1;
+    }
+    rel->columns[column] = (BColumn){.type = type, .typmod = typmod};
+    rel->columns[column].name = str_of(arena_printf(b->arena, "column%u", column + 1));
+}
+
+BRel *
+bind_values_rel(Scope *outer, const ASelect *sel)
+{
+    Binder *b = outer->b;
+    Scope s = {.b = b, .place = PLACE_VALUES};
+    BRel *rel = ARENA_NEW(b->arena, BRel);
+    const AExpr *first = LIST_AT(sel->rows, AExpr, 0);
+    rel->kind = BREL_VALUES;
+    rel->row_count = sel->rows.count;
+    rel->column_count = first->arg_count;
+    rel->rows = ARENA_ARRAY(b->arena, BExpr **, rel->row_count);
+    for (u32 r = 0; r < rel->row_count; r++) {
+        const AExpr *row = LIST_AT(sel->rows, AExpr, r);
+        if (row->arg_count != first->arg_count)
+            bind_fail(b, row->args[0]->at, ERR_SYNTAX_ERROR, "VALUES lists must all be the same length");
+        rel->rows[r] = ARENA_ARRAY(b->arena, BExpr *, row->arg_count);
+        for (u32 i = 0; i < row->arg_count; i++) {
+            if (row->args[i]->kind == AX_DEFAULT)
+                bind_fail(b, row->args[i]->at, ERR_SYNTAX_ERROR, "DEFAULT is not allowed in this context");
+            rel->rows[r][i] = bind_expr(&s, row->args[i]);
+        }
+    }
+    rel->columns = ARENA_ARRAY(b->arena, BColumn, rel->column_count);
+    for (u32 i = 0; i < rel->column_count; i++)
+        unify_column(b, rel, i);
+    return rel;
+}
+
+/* VALUES as a query: a relation, and all its columns. */
+static void
+bind_values(Scope *s, const ASelect *sel, PtrList *targets)
+{
+    BFrom *from = ARENA_NEW(s->b->arena, BFrom);
+    from->kind = BFROM_REL;
+    NsItem *item = bind_add_rel(s, bind_values_rel(s, sel), NULL, &from->rel);
+    BRel *rel = LIST_AT(s->rels, BRel, from->rel);
+    for (u32 i = 0; i < item->count; i++) {
+        rel->columns[i].used = true;
+        ptrlist_add(s->b->arena, targets, bind_new_target(s, item->columns[i].expr, item->columns[i].name));
+    }
+    s->query->from = from;
+}
+
+/* ---- the whole ---- */
+
+static void
+check_distinct(const PtrList *targets, const PtrList *order)
+{
+    for (u32 i = 0; i < order->count; i++) {
+        const BTarget *t = LIST_AT(*targets, BTarget, LIST_AT(*order, BOrder, i)->target);
+        if (t->hidden)
+            err_throw_at(t->expr->position, ERR_INVALID_COLUMN_REFERENCE,
+                         "for SELECT DISTINCT, ORDER BY expressions must appear in select list");
+    }
+}
+
+void
+bind_finish_scope(Scope *s, const PtrList *targets)
+{
+    Arena *a = s->b->arena;
+    BQuery *q = s->query;
+    q->rel_count = s->rels.count;
+    q->rels = ARENA_ARRAY(a, BRel, s->rels.count);
+    for (u32 i = 0; i < s->rels.count; i++)
+        q->rels[i] = *LIST_AT(s->rels, BRel, i);
+    q->agg_count = s->aggs.count;
+    q->aggs = ARENA_ARRAY(a, BAgg, s->aggs.count);
+    for (u32 i = 0; i < s->aggs.count; i++)
+        q->aggs[i] = *LIST_AT(s->aggs, BAgg, i);
+    q->target_count = targets->count;
+    q->targets = ARENA_ARRAY(a, BTarget, targets->count);
+    for (u32 i = 0; i < targets->count; i++)
+        q->targets[i] = *LIST_AT(*targets, BTarget, i);
+}
+
+static void
+bind_clauses(Scope *s, const ASelect *sel, PtrList *targets, bool resolve_unknowns)
+{
+    Binder *b = s->b;
+    BQuery *q = s->query;
+    PtrList order = {0}, groups = {0};
+    u32 visible = targets->count;
+    if (sel->where)
+        q->where = bind_condition(s, sel->where, PLACE_WHERE, "WHERE");
+    if (sel->having)
+        q->having = bind_condition(s, sel->having, PLACE_HAVING, "HAVING");
+    bind_order_by(s, sel, targets, visible, &order);
+    bind_group_by(s, sel, targets, visible, &groups);
+    q->distinct = sel->distinct;
+    if (q->distinct) {
+        for (u32 i = 0; i < visible; i++) {
+            BTarget *t = LIST_AT(*targets, BTarget, i);
+            t->expr = coerce_unknown_to_text(b, t->expr);
+        }
+        if (visible == 0)
+            err_throw(ERR_SYNTAX_ERROR, "SELECT DISTINCT must have at least one column");
+        check_distinct(targets, &order);
+    }
+    q->offset = bind_limit(s, sel->offset, "OFFSET", PLACE_OFFSET);
+    q->limit = bind_limit(s, sel->limit, "LIMIT", PLACE_LIMIT);
+    for (u32 i = 0; i < targets->count && resolve_unknowns; i++) {
+        BTarget *t = LIST_AT(*targets, BTarget, i);
+        t->expr = coerce_unknown_to_text(b, t->expr);
+    }
+    q->grouped = groups.count || s->aggs.count || q->having;
+    q->order_count = order.count;
+    q->order_by = ARENA_ARRAY(b->arena, BOrder, order.count);
+    for (u32 i = 0; i < order.count; i++)
+        q->order_by[i] = *LIST_AT(order, BOrder, i);
+    bind_finish_scope(s, targets);
+    if (q->grouped)
+        bind_grouping(s, &groups);
+}
+
+BQuery *
+bind_query(Binder *b, const ASelect *sel, bool resolve_unknowns)
+{
+    bind_enter(b);
+    refuse_clauses(b, sel);
+    BQuery *q = ARENA_NEW(b->arena, BQuery);
+    Scope s = {.b = b, .query = q};
+    PtrList targets = {0};
+    if (sel->is_values) {
+        bind_values(&s, sel, &targets);
+    } else {
+        q->from = bind_from(&s, &sel->from);
+        bind_targets(&s, sel, &targets);
+    }
+    bind_clauses(&s, sel, &targets, resolve_unknowns);
+    bind_leave(b);
+    return q;
+}
