@@ -129,6 +129,7 @@ is_planned(BStmtKind k)
     case BST_TRANSACTION:
     case BST_DEALLOCATE:
     case BST_DISCARD:
+    case BST_NOOP:
     case BST_EMPTY:
         return false;
     default:

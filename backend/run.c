@@ -76,6 +76,8 @@ run_statement(Session *s, Portal *p)
     case BST_DISCARD:
         p->tag = utility_run(s, b);
         break;
+    case BST_NOOP: /* VACUUM, ANALYZE: nothing to do, and the tag says it was done */
+        break;
     case BST_SELECT:
     case BST_EMPTY:
         err_throw(ERR_INTERNAL_ERROR, "statement of kind %d has no runner", b->kind);

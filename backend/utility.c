@@ -140,7 +140,8 @@ set_parameter(Session *s, const BStmt *b)
         session_notice(s, REPLY_WARNING, ERR_NO_ACTIVE_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
         return;
     }
-    CHECKED(guc_set(s->guc, b->name, b->text, false, &err), &err);
+    for (u32 i = 0; i < b->setting_count; i++)
+        CHECKED(guc_set(s->guc, b->settings[i].name, b->settings[i].value, false, &err), &err);
     session_apply_gucs(s);
 }
 
