@@ -1,0 +1,73 @@
+/*
+ * check.c
+ *    Does a part agree with its table? Columns, physical types, NOT NULL, decimals within their precision, varchar within its length.
+ *    The backend has done the same to the user's values; what fails here was not made by our backend, so messages are short.
+ */
+#include "walwriter/writer.h"
+
+#include "common/type/numeric.h"
+
+static bool
+disagree(Error *err, const TableDef *t, u32 column)
+{
+    return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: column %u does not agree with table \"%.*s\"", column,
+                     (int)t->name.len, t->name.ptr);
+}
+
+static bool
+decimals_fit(const ColumnDef *d, const PartColumn *c, u32 rows)
+{
+    u32 precision = d->typmod == -1 ? NUM_MAX_DIGITS : numeric_precision(d->typmod);
+    if (c->phys == PHYS_D64) {
+        i64 limit = POW10_I64[MIN(precision, 18u)];
+        const i64 *v = c->values;
+        for (u32 i = 0; i < rows; i++)
+            if ((v[i] >= limit || v[i] <= -limit) && v[i] != D64_NAN)
+                return false;
+        return true;
+    }
+    i128 limit = POW10_I128[MIN(precision, (u32)NUM_MAX_DIGITS)], v;
+    for (u32 i = 0; i < rows; i++) {
+        memcpy(&v, (const u8 *)c->values + (size_t)i * sizeof v, sizeof v);
+        if ((v >= limit || v <= -limit) && v != D128_NAN)
+            return false;
+    }
+    return true;
+}
+
+static bool
+texts_fit(const ColumnDef *d, const PartColumn *c)
+{
+    if (d->type != TYPE_VARCHAR || d->typmod < 4)
+        return true;
+    u32 limit = (u32)d->typmod - 4;
+    const char *at = c->texts;
+    for (u32 i = 0; i < c->distinct; at += c->lengths[i], i++)
+        if (c->lengths[i] > limit && utf8_len((Str){at, c->lengths[i]}) > limit)
+            return false;
+    return true;
+}
+
+static bool
+nulls_fit(const ColumnDef *d, const PartColumn *c, u32 rows)
+{
+    return !d->not_null || !c->null_bytes || !memchr(c->null_bytes, 1, rows);
+}
+
+bool
+check_values(const TableDef *t, const PartView *p, Error *err)
+{
+    if (p->kind == PART_INSERT && p->column_count != t->column_count)
+        return disagree(err, t, p->column_count);
+    for (u32 i = 0; i < p->column_count; i++) {
+        const PartColumn *c = &p->columns[i];
+        if (c->column >= t->column_count) /* ascending: an INSERT with all columns has them in order */
+            return disagree(err, t, c->column);
+        const ColumnDef *d = &t->columns[c->column];
+        if (c->phys != (PhysType)d->phys || !nulls_fit(d, c, p->row_count) ||
+            ((c->phys == PHYS_D64 || c->phys == PHYS_D128) && !decimals_fit(d, c, p->row_count)) ||
+            (c->phys == PHYS_STR && !texts_fit(d, c)))
+            return disagree(err, t, c->column);
+    }
+    return true;
+}

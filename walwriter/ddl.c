@@ -1,0 +1,316 @@
+/*
+ * ddl.c
+ *    Catalog changes: checked, judged against the newest catalog, applied.
+ *
+ * A name that is being given or taken is locked, so that two requests for one name meet; DROP and TRUNCATE take the table's
+ * exclusive lock, which waits for transactions with locks or rows in it. The walwriter gives new ids, in the fields left for them.
+ * Nothing depends on the order of two changes in one request except that they are applied in it.
+ * Fails: the user's errors; applying cannot fail (the records were decoded before, memory is reserved).
+ */
+#include "walwriter/writer.h"
+
+#include "common/disk/catrec.h"
+
+#include <stdio.h>
+
+enum { NAME_OF_TABLE = 1, NAME_OF_ROLE, NAME_OF_ACL };
+
+bool
+ddl_is_catalog(u16 kind)
+{
+    switch (kind) {
+    case WAL_CREATE_TABLE:
+    case WAL_DROP_TABLE:
+    case WAL_TRUNCATE:
+    case WAL_CREATE_ROLE:
+    case WAL_ALTER_ROLE:
+    case WAL_DROP_ROLE:
+    case WAL_SET_ACL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A record of the arena's life; NULL arena memory is an error like any other. */
+static bool
+decode(Arena *a, u16 kind, const u8 *payload, u32 len, Error *err)
+{
+    TableDef table;
+    RoleDef role;
+    const AclItem *acl;
+    char verifier[CATREC_VERIFIER_MAX];
+    u32 id, count;
+    bool keep;
+    switch (kind) {
+    case WAL_CREATE_TABLE: return catrec_read_table(a, payload, len, &table, err);
+    case WAL_CREATE_ROLE:
+    case WAL_ALTER_ROLE: return catrec_read_role(payload, len, &role, verifier, &keep, err);
+    case WAL_SET_ACL: return catrec_read_acl(a, payload, len, &id, &acl, &count, err);
+    default: return catrec_read_id(payload, len, &id, err);
+    }
+}
+
+bool
+ddl_check(u16 kind, const u8 *payload, u32 len, Error *err)
+{
+    Arena *a = arena_new("catalog record", 0, NULL);
+    if (!a)
+        return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+    bool ok = decode(a, kind, payload, len, err);
+    arena_free(a);
+    return ok;
+}
+
+/* ---- judging ---- */
+
+typedef struct Ask {
+    Writer *w;
+    Tx *tx;
+    const Root *root;
+    const RoleDef *role; /* who asks */
+    Error *err;
+} Ask;
+
+static Judged
+refused(const Ask *a, ErrCode code, const char *format, Str name)
+{
+    /* One name in the message is all that these need. */
+    char text[MAX_NAME_BYTES + 1];
+    snprintf(text, sizeof text, "%.*s", (int)name.len, name.ptr);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    error_set(a->err, code, format, text);
+#pragma GCC diagnostic pop
+    return JUDGED_ERROR;
+}
+
+static Judged
+take(const Ask *a, LockTag tag)
+{
+    LockHold *h;
+    switch (locks_take(a->w->locks, a->tx->slot, tag, LOCK_EXCLUSIVE, &h)) {
+    case LOCK_GRANTED: return JUDGED_YES;
+    case LOCK_BUSY: return judge_park(a->w, tag, LOCK_EXCLUSIVE);
+    case LOCK_NO_MEMORY: break;
+    }
+    error_set(a->err, ERR_OUT_OF_MEMORY, "out of memory");
+    return JUDGED_ERROR;
+}
+
+static Judged
+take_name(const Ask *a, u16 what, Str name)
+{
+    return take(a, (LockTag){0, LOCK_NAME, what, hash_bytes(name.ptr, name.len)});
+}
+
+static bool
+owns(const Ask *a, const TableDef *t)
+{
+    return a->role->superuser || a->role->role_id == t->owner_id;
+}
+
+static Judged
+judge_create_table(const Ask *a, CatalogChange *c)
+{
+    TableDef t;
+    if (!catrec_read_table(a->tx->arena, c->payload, c->len, &t, a->err))
+        return JUDGED_ERROR;
+    if ((t.owner_id != a->role->role_id && !a->role->superuser) || !catalog_role(a->root, t.owner_id))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "must be able to SET ROLE to the owner of table \"%s\"", t.name);
+    for (u32 k = 0; k < t.key_count; k++)
+        for (u32 i = 0; t.keys[k].primary && i < t.keys[k].column_count; i++)
+            if (!t.columns[t.keys[k].columns[i]].not_null)
+                return refused(a, ERR_INVALID_TABLE_DEFINITION, "primary key \"%s\" has a column that may be NULL", t.keys[k].name);
+    Judged j = take_name(a, NAME_OF_TABLE, t.name);
+    if (j != JUDGED_YES)
+        return j;
+    if (catalog_find_table(a->root, t.name))
+        return refused(a, ERR_DUPLICATE_TABLE, "relation \"%s\" already exists", t.name);
+    catrec_set_id(c->payload, world_next_table_id(a->w->world));
+    return JUDGED_YES;
+}
+
+static Judged
+judge_table_change(const Ask *a, const CatalogChange *c)
+{
+    u32 id;
+    if (!catrec_read_id(c->payload, c->len, &id, a->err))
+        return JUDGED_ERROR;
+    const TableDef *t = catalog_table(a->root, id);
+    if (!t)
+        return JUDGED_REPLAN;
+    if (c->kind == WAL_DROP_TABLE && !owns(a, t))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "must be owner of table %s", t->name);
+    if (c->kind == WAL_TRUNCATE && !catalog_allows(a->root, t, a->role->role_id, ACL_TRUNCATE))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %s", t->name);
+    return take(a, (LockTag){id, LOCK_TABLE, 0, 0});
+}
+
+static bool
+may_change_role(const Ask *a, const RoleDef *old, const RoleDef *wanted)
+{
+    if (a->role->superuser)
+        return true;
+    if (old && old->role_id == a->role->role_id) /* its own password, nothing else */
+        return wanted->superuser == old->superuser && wanted->can_login == old->can_login && wanted->create_role == old->create_role &&
+               wanted->create_db == old->create_db && wanted->inherit == old->inherit &&
+               wanted->connection_limit == old->connection_limit && str_eq(wanted->name, old->name);
+    return a->role->create_role && !wanted->superuser && !(old && old->superuser);
+}
+
+static Judged
+judge_role(const Ask *a, CatalogChange *c)
+{
+    RoleDef r;
+    char verifier[CATREC_VERIFIER_MAX];
+    bool keep;
+    if (!catrec_read_role(c->payload, c->len, &r, verifier, &keep, a->err))
+        return JUDGED_ERROR;
+    const RoleDef *old = c->kind == WAL_ALTER_ROLE ? catalog_role(a->root, r.role_id) : NULL;
+    if (c->kind == WAL_ALTER_ROLE && !old)
+        return refused(a, ERR_UNDEFINED_OBJECT, "role \"%s\" does not exist", r.name);
+    if (!may_change_role(a, old, &r))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, c->kind == WAL_ALTER_ROLE ? "permission denied" : "permission denied to create role",
+                       r.name);
+    Judged j = take_name(a, NAME_OF_ROLE, r.name);
+    if (j == JUDGED_YES && old)
+        j = take_name(a, NAME_OF_ROLE, old->name);
+    if (j != JUDGED_YES)
+        return j;
+    const RoleDef *same = catalog_find_role(a->root, r.name);
+    if (same && (!old || same->role_id != old->role_id))
+        return refused(a, ERR_DUPLICATE_OBJECT, "role \"%s\" already exists", r.name);
+    if (!old)
+        catrec_set_id(c->payload, world_next_role_id(a->w->world));
+    return JUDGED_YES;
+}
+
+static bool
+not_owned_by(void *ctx, const TableDef *t)
+{
+    u32 *role = ctx;
+    if (t->owner_id != *role)
+        return true;
+    *role = 0;
+    return false;
+}
+
+static Judged
+judge_drop_role(const Ask *a, const CatalogChange *c)
+{
+    u32 id;
+    if (!catrec_read_id(c->payload, c->len, &id, a->err))
+        return JUDGED_ERROR;
+    const RoleDef *r = catalog_role(a->root, id);
+    if (!r)
+        return JUDGED_REPLAN;
+    if (!a->role->superuser && (!a->role->create_role || r->superuser))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied to drop role", r->name);
+    if (id == a->role->role_id)
+        return refused(a, ERR_OBJECT_IN_USE, "current user cannot be dropped", r->name);
+    u32 owner = id;
+    catalog_each_table(a->root, not_owned_by, &owner);
+    if (id == ROLE_ROOT || owner == 0)
+        return refused(a, ERR_DEPENDENT_OBJECTS, "role \"%s\" cannot be dropped because some objects depend on it", r->name);
+    return take_name(a, NAME_OF_ROLE, r->name);
+}
+
+static Judged
+judge_acl(const Ask *a, const CatalogChange *c)
+{
+    u32 id, count;
+    const AclItem *acl;
+    if (!catrec_read_acl(a->tx->arena, c->payload, c->len, &id, &acl, &count, a->err))
+        return JUDGED_ERROR;
+    const TableDef *t = catalog_table(a->root, id);
+    if (!t)
+        return JUDGED_REPLAN;
+    if (!owns(a, t))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %s", t->name);
+    for (u32 i = 0; i < count; i++)
+        if (acl[i].role_id && !catalog_role(a->root, acl[i].role_id))
+            return JUDGED_REPLAN;
+    return take(a, (LockTag){0, LOCK_NAME, NAME_OF_ACL, id});
+}
+
+static Judged
+judge_change(const Ask *a, CatalogChange *c)
+{
+    switch (c->kind) {
+    case WAL_CREATE_TABLE: return judge_create_table(a, c);
+    case WAL_DROP_TABLE:
+    case WAL_TRUNCATE: return judge_table_change(a, c);
+    case WAL_CREATE_ROLE:
+    case WAL_ALTER_ROLE: return judge_role(a, c);
+    case WAL_DROP_ROLE: return judge_drop_role(a, c);
+    default: return judge_acl(a, c);
+    }
+}
+
+Judged
+ddl_judge(Writer *w, Tx *tx, Error *err)
+{
+    if (!tx->arena && !(tx->arena = arena_new("catalog change", 0, NULL))) {
+        error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+        return JUDGED_ERROR;
+    }
+    arena_reset(tx->arena);
+    Ask a = {w, tx, world_root(w->world), NULL, err};
+    a.role = catalog_role(a.root, observe_u32(&w->shm->control->slots[tx->slot].pub_role_id));
+    if (!a.role) {
+        error_set(err, ERR_INSUFFICIENT_PRIVILEGE, "permission denied");
+        return JUDGED_ERROR;
+    }
+    for (u32 i = 0; i < tx->change_count; i++) {
+        Judged j = judge_change(&a, &tx->changes[i]);
+        if (j != JUDGED_YES)
+            return j;
+        if (!world_reserve_catalog(w->world, err))
+            return JUDGED_ERROR;
+    }
+    return JUDGED_YES;
+}
+
+/* ---- applying ---- */
+
+void
+ddl_apply(World *world, Arena *a, u16 kind, const u8 *payload, u32 len)
+{
+    Error err;
+    TableDef table;
+    RoleDef role;
+    char verifier[CATREC_VERIFIER_MAX];
+    const AclItem *acl;
+    u32 id, count;
+    bool keep;
+    switch (kind) {
+    case WAL_CREATE_TABLE:
+        ensure(catrec_read_table(a, payload, len, &table, &err));
+        world_create_table(world, &table);
+        break;
+    case WAL_DROP_TABLE:
+        ensure(catrec_read_id(payload, len, &id, &err));
+        world_drop_table(world, id);
+        break;
+    case WAL_TRUNCATE:
+        ensure(catrec_read_id(payload, len, &id, &err));
+        world_truncate_table(world, id);
+        break;
+    case WAL_CREATE_ROLE:
+    case WAL_ALTER_ROLE:
+        ensure(catrec_read_role(payload, len, &role, verifier, &keep, &err));
+        world_put_role(world, &role, keep ? NULL : verifier);
+        break;
+    case WAL_DROP_ROLE:
+        ensure(catrec_read_id(payload, len, &id, &err));
+        world_drop_role(world, id);
+        break;
+    case WAL_SET_ACL:
+        ensure(catrec_read_acl(a, payload, len, &id, &acl, &count, &err));
+        world_set_acl(world, id, acl, count);
+        break;
+    default:
+        ensure(!"a catalog record");
+    }
+}

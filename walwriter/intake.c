@@ -1,0 +1,341 @@
+/*
+ * intake.c
+ *    Look at the boxes: copy and check new requests, bring parked ones back, release the slots of dead backends.
+ *
+ * The bytes of a box are hostile (I6): header words are read once into private memory, the request is copied once, and only the copy is
+ * checked and used. A request counts only when its slot is taken and its generation is the slot's; anything else is left alone.
+ * Small requests of all boxes are handled before bulk ones, and of those only TURN_BULK_BYTES a turn, so that neither starves.
+ */
+#include "walwriter/writer.h"
+
+#include "common/base/env.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- copying and parsing ---- */
+
+static bool
+grow_array(void **array, u32 *capacity, u32 want, size_t size)
+{
+    if (want <= *capacity)
+        return true;
+    u32 n = MAX(want, *capacity * 2);
+    void *p = realloc(*array, (size_t)n * size);
+    if (!p)
+        return false;
+    *array = p;
+    *capacity = n;
+    return true;
+}
+
+static bool
+copy_request(Tx *tx, const BoxShm *b, Error *err)
+{
+    u32 len = b->req_len, need;
+    tx->kind = (ReqKind)b->req_kind;
+    tx->flags = b->req_flags;
+    tx->version = b->req_version;
+    tx->deadline_ns = b->req_deadline_ns;
+    tx->request_len = 0;
+    if (len > BOX_AREA_BYTES || len % 8)
+        return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: length");
+    need = CHAIN_RECORD_BYTES + len + COMMIT_RECORD_BYTES;
+    if (need > tx->frame_capacity) {
+        u8 *frame = realloc(tx->frame, MAX(need, 1024u));
+        if (!frame)
+            return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+        tx->frame = frame;
+        tx->frame_capacity = MAX(need, 1024u);
+    }
+    memcpy(tx_request(tx), b->area, len);
+    tx->request_len = len;
+    return true;
+}
+
+/* Count parts, columns and catalog records, so that their arrays are made once and never move. */
+static bool
+count_records(Tx *tx, Error *err)
+{
+    const u8 *at = tx_request(tx), *end = at + tx->request_len;
+    u32 parts = 0, columns = 0, changes = 0;
+    bool bad;
+    for (Record r; record_next(&at, end, &r, &bad);) {
+        if (r.kind >= WAL_INSERT && r.kind <= WAL_DELETE) {
+            parts++;
+            columns += r.len >= PART_HEAD_BYTES ? MIN(get_le16(r.payload + 12), (u16)PART_MAX_COLUMNS) : 0;
+        } else if (ddl_is_catalog(r.kind))
+            changes++;
+        else
+            return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: record kind %u", r.kind);
+    }
+    if (bad)
+        return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: cut record");
+    if (parts && changes)
+        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "rows and catalog changes in one request are not supported");
+    if (!grow_array((void **)&tx->parts, &tx->part_capacity, parts, sizeof(PartView)) ||
+        !grow_array((void **)&tx->columns, &tx->column_capacity, columns, sizeof(PartColumn)) ||
+        !grow_array((void **)&tx->changes, &tx->change_capacity, changes, sizeof(CatalogChange)))
+        return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+    return true;
+}
+
+static bool
+parse_request(Tx *tx, Error *err)
+{
+    tx->part_count = tx->change_count = 0;
+    if (!count_records(tx, err))
+        return false;
+    const u8 *at = tx_request(tx), *end = at + tx->request_len;
+    u32 column = 0;
+    bool bad;
+    for (Record r; record_next(&at, end, &r, &bad);) {
+        u8 *payload = tx_request(tx) + (r.payload - tx_request(tx));
+        if (ddl_is_catalog(r.kind)) {
+            if (!ddl_check(r.kind, payload, r.len, err))
+                return false;
+            tx->changes[tx->change_count++] = (CatalogChange){r.kind, r.len, payload};
+            continue;
+        }
+        PartView *p = &tx->parts[tx->part_count++];
+        if (!part_read((PartKind)r.kind, payload, r.len, tx->columns + column, tx->column_capacity - column, p, err))
+            return false;
+        if (p->first_row != 0)
+            return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: row ids are given by the walwriter");
+        column += p->column_count;
+    }
+    return true;
+}
+
+/* ---- what becomes of a request ---- */
+
+static void
+refuse(Writer *w, Tx *tx, const Error *err)
+{
+    tx_abort(w, tx);
+    answer_put(w, tx, ANS_ERROR, 0, 0, err);
+}
+
+static void
+park(Writer *w, Tx *tx)
+{
+    Error err;
+    /* Who has been told nothing and staged nothing need not hold its place in a table while it waits: a request for the
+     * whole table would wait for it in vain. */
+    bool may_drop = !tx->kept && !tx->chain;
+    u64 rows = locks_owner_count(w->locks, tx->slot, LOCK_ROW) + locks_owner_count(w->locks, tx->slot, LOCK_KEY);
+    if (may_drop && tx->bulk_count == 0 && (rows == 0 || w->park_tag.space == LOCK_TABLE))
+        locks_release_all(w->locks, tx->slot, tx_granted, w);
+    if (!locks_wait(w->locks, tx->slot, w->park_tag, w->park_mode)) {
+        error_set(&err, ERR_DEADLOCK_DETECTED, "deadlock detected");
+        refuse(w, tx, &err);
+        return;
+    }
+    tx->state = TX_PARKED;
+    w->parked_count++;
+}
+
+static void
+judge(Writer *w, Tx *tx)
+{
+    Error err;
+    tx->state = TX_IDLE;
+    switch (judge_request(w, tx, &err)) {
+    case JUDGED_YES:
+        commit_add(w, tx);
+        break;
+    case JUDGED_PARK:
+        park(w, tx);
+        break;
+    case JUDGED_RETRY:
+        tx_drop_chain(w, tx);
+        tx->kept = true;
+        answer_put(w, tx, ANS_RETRY, world_version(w->world), 0, NULL);
+        break;
+    case JUDGED_REPLAN:
+        tx_abort(w, tx);
+        answer_put(w, tx, ANS_REPLAN, world_version(w->world), 0, NULL);
+        break;
+    case JUDGED_ERROR:
+        refuse(w, tx, &err);
+        break;
+    }
+}
+
+static void
+handle(Writer *w, Tx *tx, const BoxShm *b, u64 seq)
+{
+    Error err;
+    tx->seen_seq = tx->seq = seq;
+    tx->values_checked = tx->deletes_noted = false;
+    if (!copy_request(tx, b, &err) || !parse_request(tx, &err)) {
+        refuse(w, tx, &err);
+        return;
+    }
+    if (tx->kind == REQ_ROLLBACK) {
+        tx_abort(w, tx);
+        tx->lost = ERR_NONE;
+        answer_put(w, tx, ANS_OK, world_version(w->world), 0, NULL);
+        return;
+    }
+    if (tx->kind == REQ_LOCK || tx->kind == REQ_CHECKPOINT) {
+        error_set(&err, ERR_FEATURE_NOT_SUPPORTED, tx->kind == REQ_LOCK ? "locking rows and tables is not supported yet"
+                                                                        : "CHECKPOINT is not supported yet");
+        answer_put(w, tx, ANS_ERROR, 0, 0, &err);
+        return;
+    }
+    if ((tx->kind != REQ_WRITE || tx->chain) && !tx_is_bulk(tx)) {
+        error_set(&err, ERR_PROTOCOL_VIOLATION, "malformed request: kind %d", (int)tx->kind);
+        refuse(w, tx, &err);
+        return;
+    }
+    if (tx->lost) {
+        error_set(&err, tx->lost, tx->lost == ERR_SERIALIZATION_FAILURE ? "could not serialize access: the writer was restarted"
+                                                                        : "the transaction was lost: the redo log failed");
+        tx->lost = ERR_NONE;
+        refuse(w, tx, &err);
+        return;
+    }
+    judge(w, tx);
+}
+
+/* ---- slots ---- */
+
+/* The backend is gone: what it left is undone, what is being logged is finished first. */
+static void
+release_slot(Writer *w, Tx *tx)
+{
+    u64 one = 1;
+    if (tx->state == TX_LOGGED) {
+        tx->abandoned = true;
+        return;
+    }
+    tx_abort(w, tx);
+    tx->lost = ERR_NONE;
+    tx->in_use = false;
+    tx->seen_seq = observe_u64(&shm_box(w->shm, tx->slot)->pub_req_seq);
+    publish_u32(&w->shm->writer->pub_released_generation[tx->slot], tx->generation);
+    if (write(w->shm->postmaster_event_fd, &one, sizeof one) < 0) {
+        /* full: it is awake */
+    }
+}
+
+/* Follow the slot's owner; true when it may ask. */
+static bool
+follow_slot(Writer *w, Tx *tx)
+{
+    const SlotShm *s = &w->shm->control->slots[tx->slot];
+    u32 state = observe_u32(&s->pub_state), generation = observe_u32(&s->pub_generation);
+    if (tx->in_use && (state != SLOT_TAKEN || generation != tx->generation)) {
+        release_slot(w, tx);
+        return false;
+    }
+    if (state == SLOT_RELEASING && !tx->in_use && observe_u32(&w->shm->writer->pub_released_generation[tx->slot]) != generation) {
+        tx->generation = generation; /* it never asked for anything */
+        release_slot(w, tx);
+        return false;
+    }
+    if (state == SLOT_TAKEN && !tx->in_use && observe_u32(&w->shm->writer->pub_released_generation[tx->slot]) != generation) {
+        tx->generation = generation;
+        tx->in_use = true;
+    }
+    return tx->in_use;
+}
+
+static bool
+has_request(const Tx *tx, const BoxShm *b, u64 *ret_seq)
+{
+    *ret_seq = observe_u64(&b->pub_req_seq);
+    return *ret_seq != tx->seen_seq && b->req_generation == tx->generation;
+}
+
+/* ---- scanning ---- */
+
+void
+intake_scan(Writer *w)
+{
+    u32 bulk_bytes = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (u32 i = 0; i < w->slot_count; i++) {
+            Tx *tx = &w->txs[i];
+            const BoxShm *b = shm_box(w->shm, i);
+            u64 seq;
+            if ((pass == 0 && !follow_slot(w, tx)) || !tx->in_use || tx->state != TX_IDLE || !has_request(tx, b, &seq))
+                continue;
+            u32 bytes = MIN(b->req_len, (u32)BOX_AREA_BYTES);
+            bool bulk = bytes > BULK_REQUEST_BYTES;
+            if (bulk && (pass == 0 || bulk_bytes >= TURN_BULK_BYTES))
+                continue;
+            if (!w->stopped && !commit_room(w, CHAIN_RECORD_BYTES + bytes + COMMIT_RECORD_BYTES))
+                return; /* the boxes keep their requests until a group comes back */
+            bulk_bytes += bulk ? bytes : 0;
+            handle(w, tx, b, seq);
+        }
+}
+
+void
+intake_ready(Writer *w)
+{
+    for (u32 n = w->ready_count; n > 0 && w->ready_count > 0; n--) {
+        Tx *tx = &w->txs[w->ready[w->ready_first]];
+        if (!w->stopped && !commit_room(w, CHAIN_RECORD_BYTES + tx->request_len + COMMIT_RECORD_BYTES))
+            return;
+        w->ready_first = (w->ready_first + 1) % w->slot_count;
+        w->ready_count--;
+        tx->ready = false;
+        if (tx->state != TX_PARKED || locks_is_waiting(w->locks, tx->slot))
+            continue; /* it ended, or waits for something else by now */
+        w->parked_count--;
+        judge(w, tx);
+    }
+}
+
+void
+intake_parked(Writer *w, u64 now_ns)
+{
+    Error err;
+    for (u32 i = 0; i < w->slot_count && w->parked_count > 0; i++) {
+        Tx *tx = &w->txs[i];
+        if (tx->state != TX_PARKED)
+            continue;
+        if (observe_u64(&shm_box(w->shm, i)->pub_withdraw_seq) == tx->seq)
+            error_set(&err, ERR_QUERY_CANCELED, "canceling statement due to user request");
+        else if (tx->deadline_ns && now_ns >= tx->deadline_ns)
+            error_set(&err, ERR_LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout");
+        else
+            continue;
+        refuse(w, tx, &err);
+    }
+}
+
+bool
+intake_pending(const Writer *w)
+{
+    u64 seq;
+    if (w->ready_count > 0 && wal_in_flight(w->wal) == 0)
+        return true;
+    for (u32 i = 0; i < w->slot_count; i++) {
+        const Tx *tx = &w->txs[i];
+        const SlotShm *s = &w->shm->control->slots[i];
+        if (tx->in_use && tx->state == TX_IDLE && has_request(tx, shm_box(w->shm, i), &seq))
+            return true;
+        if (tx->state == TX_PARKED && observe_u64(&shm_box(w->shm, i)->pub_withdraw_seq) == tx->seq)
+            return true;
+        if (!tx->abandoned && observe_u32(&s->pub_state) == SLOT_RELEASING &&
+            observe_u32(&w->shm->writer->pub_released_generation[i]) != observe_u32(&s->pub_generation))
+            return true;
+        if (!tx->in_use && observe_u32(&s->pub_state) == SLOT_TAKEN)
+            return observe_u32(&w->shm->writer->pub_released_generation[i]) != observe_u32(&s->pub_generation);
+    }
+    return false;
+}
+
+u64
+intake_deadline_ns(const Writer *w)
+{
+    u64 earliest = UINT64_MAX;
+    for (u32 i = 0; i < w->slot_count && w->parked_count > 0; i++)
+        if (w->txs[i].state == TX_PARKED && w->txs[i].deadline_ns)
+            earliest = MIN(earliest, w->txs[i].deadline_ns);
+    return earliest;
+}

@@ -1,0 +1,313 @@
+/*
+ * judge.c
+ *    May this request change what it wants to change, now? Tables and rights, row locks, then keys (judge_keys.c); then memory and row ids.
+ *
+ * A request is judged from its beginning each time, against the newest applied state and the locks of the others: what an unpublished
+ * transaction changed is locked by it, so nobody is judged against it (he parks). Locks taken stay with the transaction when it
+ * parks or is told to retry, so judging again is cheap and goes further.
+ *
+ * A row that is gone was changed since the statement read: RETRY. So that the next run succeeds, its newest successor (the forward cache
+ * knows where an UPDATE moved a row) is locked before RETRY is answered, and all other rows of the request are locked, too.
+ * Bulk requests (parts of chains) lock rows in bitmaps instead of the lock table.
+ * Fails: the user's errors, no memory; the caller then undoes the transaction.
+ */
+#include "walwriter/writer.h"
+
+#include <stdlib.h>
+
+Judged
+judge_park(Writer *w, LockTag tag, LockMode mode)
+{
+    w->park_tag = tag;
+    w->park_mode = mode;
+    return JUDGED_PARK;
+}
+
+static Judged
+no_memory(Error *err)
+{
+    error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+    error_detail(err, "The lock table cannot grow.");
+    return JUDGED_ERROR;
+}
+
+Judged
+judge_park_on_owner(Writer *w, u32 owner)
+{
+    LockTag tag = {0, LOCK_TXN, 0, owner};
+    LockHold *h;
+    /* The owner holds it from now on to its end; nobody else ever does, waiters only watch. */
+    if (locks_take(w->locks, owner, tag, LOCK_EXCLUSIVE, &h) == LOCK_NO_MEMORY)
+        return JUDGED_REPLAN; /* no memory even for that: let it try again from the start */
+    return judge_park(w, tag, LOCK_WATCH);
+}
+
+u32
+judge_bulk_owner(const Writer *w, const Tx *tx, u32 table_id, RowId id)
+{
+    for (u32 i = 0; i < w->bulk_owner_count; i++) {
+        const Tx *other = &w->txs[w->bulk_owners[i]];
+        for (u32 b = 0; other != tx && b < other->bulk_count; b++)
+            if (other->bulk[b].table_id == table_id && rowset_has(&other->bulk[b].rows, id))
+                return other->slot;
+    }
+    return UINT32_MAX;
+}
+
+/* ---- tables ---- */
+
+static u32
+needed_rights(PartKind kind)
+{
+    return kind == PART_INSERT ? ACL_INSERT : kind == PART_UPDATE ? ACL_UPDATE : ACL_DELETE;
+}
+
+static Judged
+judge_table(Writer *w, Tx *tx, const PartView *p, Error *err)
+{
+    const TableShm *t = world_table(w->world, p->table_id);
+    const TableDef *def = t ? table_def(t) : NULL;
+    LockHold *h;
+    if (!def || def->schema_version != p->schema_version)
+        return JUDGED_REPLAN;
+    u32 role = observe_u32(&w->shm->control->slots[tx->slot].pub_role_id);
+    if (!catalog_allows(world_root(w->world), def, role, needed_rights(p->kind))) {
+        error_set(err, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %.*s", (int)def->name.len, def->name.ptr);
+        return JUDGED_ERROR;
+    }
+    if (!tx->values_checked && !check_values(def, p, err))
+        return JUDGED_ERROR;
+    LockTag tag = {p->table_id, LOCK_TABLE, 0, 0};
+    LockMode mode = tx->flags & REQ_FLAG_TABLE_LOCK ? LOCK_EXCLUSIVE : LOCK_INTENT;
+    switch (locks_take(w->locks, tx->slot, tag, mode, &h)) {
+    case LOCK_GRANTED: return JUDGED_YES;
+    case LOCK_BUSY: return judge_park(w, tag, mode);
+    case LOCK_NO_MEMORY: break;
+    }
+    return no_memory(err);
+}
+
+/* ---- rows ---- */
+
+/* The newest live successor of a row that is gone, 0 when it is not known. */
+static RowId
+find_successor(Writer *w, u32 table_id, RowId id)
+{
+    for (u32 steps = 0; steps < 64; steps++) {
+        const Forward *f = &w->forward[hash_u64(id ^ table_id) % FORWARD_PLACES];
+        if (f->table_id != table_id || f->from != id)
+            return 0;
+        id = f->to;
+        if (world_row_state(w->world, table_id, id) == ROW_LIVE)
+            return id;
+    }
+    return 0;
+}
+
+static Judged
+repeated_row(Error *err)
+{
+    error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: a row is changed twice");
+    return JUDGED_ERROR;
+}
+
+static Judged
+judge_row(Writer *w, Tx *tx, u32 table_id, RowId id, bool *ret_gone, Error *err)
+{
+    LockHold *h;
+    bool live = world_row_state(w->world, table_id, id) == ROW_LIVE;
+    if (!live) {
+        *ret_gone = true;
+        id = find_successor(w, table_id, id);
+        if (!id)
+            return JUDGED_YES;
+    }
+    u32 bulk = judge_bulk_owner(w, tx, table_id, id);
+    if (bulk != UINT32_MAX)
+        return judge_park_on_owner(w, bulk);
+    LockTag tag = {table_id, LOCK_ROW, 0, id};
+    switch (locks_take(w->locks, tx->slot, tag, LOCK_EXCLUSIVE, &h)) {
+    case LOCK_BUSY: return judge_park(w, tag, LOCK_EXCLUSIVE);
+    case LOCK_NO_MEMORY: return no_memory(err);
+    case LOCK_GRANTED: break;
+    }
+    if (!live)
+        return JUDGED_YES;
+    if (h->serial == tx->serial)
+        return repeated_row(err);
+    h->serial = tx->serial;
+    h->part = NOTE_DELETES;
+    return JUDGED_YES;
+}
+
+static RowSet *
+bulk_rows(Writer *w, Tx *tx, u32 table_id)
+{
+    for (u32 i = 0; i < tx->bulk_count; i++)
+        if (tx->bulk[i].table_id == table_id)
+            return &tx->bulk[i].rows;
+    BulkLocks *bulk = realloc(tx->bulk, (tx->bulk_count + 1) * sizeof *bulk);
+    if (!bulk)
+        return NULL;
+    tx_list_bulk(w, tx);
+    tx->bulk = bulk;
+    bulk[tx->bulk_count] = (BulkLocks){.table_id = table_id};
+    return &bulk[tx->bulk_count++].rows;
+}
+
+static Judged
+judge_bulk_row(Writer *w, Tx *tx, RowSet *rows, bool others, u32 table_id, RowId id, bool *ret_gone, Error *err)
+{
+    bool added;
+    if (world_row_state(w->world, table_id, id) != ROW_LIVE) {
+        *ret_gone = true;
+        id = find_successor(w, table_id, id);
+        if (!id)
+            return JUDGED_YES;
+    }
+    if (rowset_has(rows, id))
+        return JUDGED_YES;
+    LockTag tag = {table_id, LOCK_ROW, 0, id};
+    if (others && locks_held_by_other(w->locks, tx->slot, tag))
+        return judge_park(w, tag, LOCK_EXCLUSIVE);
+    u32 bulk = judge_bulk_owner(w, tx, table_id, id);
+    if (bulk != UINT32_MAX)
+        return judge_park_on_owner(w, bulk);
+    return rowset_add(rows, id, &added) ? JUDGED_YES : no_memory(err);
+}
+
+static Judged
+judge_rows(Writer *w, Tx *tx, const PartView *p, bool *ret_gone, Error *err)
+{
+    bool bulk = tx_is_bulk(tx);
+    RowSet *rows = bulk ? bulk_rows(w, tx, p->table_id) : NULL;
+    bool others = locks_space_count(w->locks, LOCK_ROW) > locks_owner_count(w->locks, tx->slot, LOCK_ROW);
+    if (bulk && !rows)
+        return no_memory(err);
+    for (u32 i = 0; i < p->row_count; i++) {
+        Judged j = bulk ? judge_bulk_row(w, tx, rows, others, p->table_id, p->old_rows[i], ret_gone, err)
+                        : judge_row(w, tx, p->table_id, p->old_rows[i], ret_gone, err);
+        if (j != JUDGED_YES)
+            return j;
+    }
+    return JUDGED_YES;
+}
+
+static Judged
+gone(const Tx *tx, Error *err)
+{
+    if (!(tx->flags & REQ_FLAG_SNAPSHOT))
+        return JUDGED_RETRY;
+    error_set(err, ERR_SERIALIZATION_FAILURE, "could not serialize access due to concurrent update");
+    return JUDGED_ERROR;
+}
+
+/* ---- memory and row ids ---- */
+
+/* Ids that are taken and then not used, because a later reservation fails, stay holes: the world fills them with dead rows. */
+static bool
+take_small_rows(Writer *w, PartView *p, u8 *payload, Error *err)
+{
+    RowRange ranges[2] = {{0, 0}, {0, 0}};
+    if (!world_take_rows(w->world, p->table_id, p->row_count, ranges, err))
+        return false;
+    p->first_count = ranges[0].count;
+    p->first_row = ranges[0].first;
+    p->second_row = ranges[1].count ? ranges[1].first : 0;
+    part_set_rows(payload, p->first_count, p->first_row, p->second_row);
+    return true;
+}
+
+/* In front of the part's bytes in the frame stands its record's head. */
+static u8 *
+part_payload(Tx *tx, u32 index)
+{
+    u8 *at = tx_request(tx);
+    for (u32 i = 0; i < index; i++)
+        at += record_bytes(get_le32(at + 4));
+    return at + RECORD_HEAD_BYTES;
+}
+
+static bool
+begin_chain(Writer *w, Tx *tx, Error *err)
+{
+    if (tx->chain)
+        return true;
+    tx->chain = chain_new(++w->next_chain);
+    if (!tx->chain)
+        return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+    tx_list_bulk(w, tx);
+    return true;
+}
+
+static bool
+reserve(Writer *w, Tx *tx, Error *err)
+{
+    for (u32 i = 0; i < tx->part_count; i++) {
+        PartView *p = &tx->parts[i];
+        u8 *payload = part_payload(tx, i);
+        if (p->kind != PART_DELETE &&
+            !(tx_is_bulk(tx) ? chain_take_rows(w->world, tx->chain, p, payload, err) : take_small_rows(w, p, payload, err)))
+            return false;
+        if (!world_reserve_part(w->world, p, err))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the whole request ---- */
+
+static Judged
+judge_all_rows(Writer *w, Tx *tx, Error *err)
+{
+    bool any_gone = false;
+    for (u32 i = 0; i < tx->part_count; i++) {
+        Judged j = tx->parts[i].kind == PART_INSERT ? JUDGED_YES : judge_rows(w, tx, &tx->parts[i], &any_gone, err);
+        if (j != JUDGED_YES)
+            return j;
+    }
+    if (any_gone)
+        return gone(tx, err);
+    for (u32 i = 0; i < tx->part_count && tx_is_bulk(tx) && !tx->deletes_noted; i++) {
+        bool repeated;
+        if (tx->parts[i].kind == PART_INSERT)
+            continue;
+        if (!chain_note_deletes(tx->chain, &tx->parts[i], &repeated, err))
+            return JUDGED_ERROR;
+        if (repeated)
+            return repeated_row(err);
+    }
+    tx->deletes_noted = true;
+    return JUDGED_YES;
+}
+
+Judged
+judge_request(Writer *w, Tx *tx, Error *err)
+{
+    Judged j = JUDGED_YES;
+    if (w->stopped) {
+        error_set(err, w->stopped, w->stopped == ERR_DISK_FULL ? "could not write to the redo log: no space left on device"
+                                                               : "could not write to the redo log");
+        return JUDGED_ERROR;
+    }
+    tx->serial = ++w->serial ? w->serial : ++w->serial;
+    if (tx->change_count) {
+        if (!tx_is_bulk(tx))
+            return ddl_judge(w, tx, err);
+        error_set(err, ERR_FEATURE_NOT_SUPPORTED, "catalog changes in a chain are not supported");
+        return JUDGED_ERROR;
+    }
+    for (u32 i = 0; i < tx->part_count && j == JUDGED_YES; i++)
+        j = judge_table(w, tx, &tx->parts[i], err);
+    if (j != JUDGED_YES)
+        return j;
+    tx->values_checked = true;
+    if (tx_is_bulk(tx) && !begin_chain(w, tx, err))
+        return JUDGED_ERROR;
+    j = judge_all_rows(w, tx, err);
+    if (j == JUDGED_YES)
+        j = judge_keys(w, tx, err);
+    if (j == JUDGED_YES && !reserve(w, tx, err))
+        j = JUDGED_ERROR;
+    return j;
+}

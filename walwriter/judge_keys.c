@@ -1,0 +1,295 @@
+/*
+ * judge_keys.c
+ *    Unique keys of the rows that a request brings.
+ *
+ * Keys are checked on the set: rows that the transaction itself deletes do not clash. A key of a small request is locked by its hash (two keys
+ * of one hash then wait for each other for nothing, which harms no answer); the row's key matters only where it changes. The rows of a
+ * chain are indexed while they are staged: the entries are their key locks, told from others by their block.
+ * An UPDATE in parts may give a row the key of one that a later part deletes: such clashes are remembered and settled at COMMIT.
+ * Fails: 23505, no memory.
+ */
+#include "walwriter/writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct ScratchKey {
+    u64 hash;
+    u32 part, row;
+    u16 key;
+    u16 used;
+} ScratchKey;
+
+/* ---- the message ---- */
+
+static Value
+part_value(const TableDef *def, const TableShm *t, const PartView *p, u32 row, u32 column)
+{
+    const ColumnDef *d = &def->columns[column];
+    for (u32 i = 0; i < p->column_count; i++) {
+        const PartColumn *c = &p->columns[i];
+        if (c->column != column)
+            continue;
+        if (c->phys != PHYS_STR)
+            return value_from_phys((TypeId)d->type, d->typmod, c->phys, d->scale, (const u8 *)c->values + (size_t)row * phys_width(c->phys));
+        u32 index = part_index(c, row), at = 0;
+        for (u32 k = 0; k < index; k++)
+            at += c->lengths[k];
+        return (Value){.type = (TypeId)d->type, .typmod = d->typmod, .str = {c->texts + at, c->lengths[index]}};
+    }
+    BlockView b;
+    SliceView s;
+    if (p->old_rows && block_locate(t, p->old_rows[row], &b) && slice_view(&b, column, &s))
+        return slice_value(&s, d, ROW_OFFSET(p->old_rows[row]));
+    return (Value){.type = (TypeId)d->type, .typmod = d->typmod, .is_null = true};
+}
+
+static Value
+stored_value(const TableDef *def, const TableShm *t, RowId id, u32 column)
+{
+    BlockView b;
+    SliceView s;
+    if (block_locate(t, id, &b) && slice_view(&b, column, &s))
+        return slice_value(&s, &def->columns[column], ROW_OFFSET(id));
+    return (Value){.type = TYPE_TEXT, .typmod = -1, .is_null = true};
+}
+
+/* `id` is used when p is NULL. */
+static Judged
+unique_violation(Writer *w, u32 table_id, u32 key, const PartView *p, u32 row, RowId id, Error *err)
+{
+    static const TypeFormat UTC = {0, 1};
+    const TableShm *t = world_table(w->world, table_id);
+    const TableDef *def = table_def(t);
+    const KeyDef *k = &def->keys[key];
+    ByteBuf b = {0};
+    error_set(err, ERR_UNIQUE_VIOLATION, "duplicate key value violates unique constraint \"%.*s\"", (int)k->name.len, k->name.ptr);
+    buf_str(&b, "Key (");
+    for (u32 i = 0; i < k->column_count; i++) {
+        Str name = def->columns[k->columns[i]].name;
+        buf_printf(&b, "%s%.*s", i ? ", " : "", (int)name.len, name.ptr);
+    }
+    buf_str(&b, ")=(");
+    for (u32 i = 0; i < k->column_count; i++) {
+        Value v = p ? part_value(def, t, p, row, k->columns[i]) : stored_value(def, t, id, k->columns[i]);
+        buf_str(&b, i ? ", " : "");
+        if (v.is_null)
+            buf_str(&b, "null");
+        else
+            value_out(&b, &UTC, &v);
+    }
+    error_detail(err, "%.*s) already exists.", (int)b.len, (const char *)b.data);
+    buf_free(&b);
+    snprintf(err->table, sizeof err->table, "%.*s", (int)def->name.len, def->name.ptr);
+    snprintf(err->constraint, sizeof err->constraint, "%.*s", (int)k->name.len, k->name.ptr);
+    return JUDGED_ERROR;
+}
+
+/* ---- keys within one bulk request ---- */
+
+static bool
+scratch_begin(Writer *w, const Tx *tx)
+{
+    u64 keys = 0, want = 64;
+    for (u32 i = 0; i < tx->part_count; i++)
+        if (tx->parts[i].kind != PART_DELETE)
+            keys += (u64)tx->parts[i].row_count * table_def(world_table(w->world, tx->parts[i].table_id))->key_count;
+    while (want < keys * 2)
+        want *= 2;
+    if (want > w->scratch_capacity) {
+        free(w->scratch);
+        w->scratch = malloc(want * sizeof *w->scratch);
+        w->scratch_capacity = w->scratch ? want : 0;
+    }
+    if (w->scratch)
+        memset(w->scratch, 0, w->scratch_capacity * sizeof *w->scratch);
+    return w->scratch != NULL;
+}
+
+/* true: an equal key is in the request already. */
+static bool
+scratch_add(Writer *w, const Tx *tx, u32 part, u32 key, u32 row, u64 hash)
+{
+    const PartView *p = &tx->parts[part];
+    u64 mask = w->scratch_capacity - 1, at = hash_u64(hash + key) & mask;
+    for (; w->scratch[at].used; at = (at + 1) & mask) {
+        const ScratchKey *s = &w->scratch[at];
+        if (s->hash == hash && s->key == key && tx->parts[s->part].table_id == p->table_id &&
+            world_key_equal(w->world, p->table_id, key, &tx->parts[s->part], s->row, p, row))
+            return true;
+    }
+    w->scratch[at] = (ScratchKey){hash, part, row, (u16)key, 1};
+    return false;
+}
+
+/* ---- one key ---- */
+
+static bool
+deleted_by_own(Writer *w, const Tx *tx, u32 table_id, RowId id)
+{
+    for (u32 i = 0; tx->chain && i < tx->chain->table_count; i++)
+        if (tx->chain->tables[i].table_id == table_id && rowset_has(&tx->chain->tables[i].deletes, id))
+            return true;
+    const LockHold *h = locks_find(w->locks, tx->slot, (LockTag){table_id, LOCK_ROW, 0, id});
+    return h && h->serial == tx->serial && h->part == NOTE_DELETES;
+}
+
+/* Whose chain staged this row; UINT32_MAX: it is a row like others. */
+static u32
+stager_of(const Writer *w, u32 table_id, RowId id)
+{
+    for (u32 i = 0; i < w->bulk_owner_count; i++) {
+        const Chain *c = w->txs[w->bulk_owners[i]].chain;
+        if (c && chain_has_block(c, table_id, ROW_BLOCK(id)))
+            return w->bulk_owners[i];
+    }
+    return UINT32_MAX;
+}
+
+/* The rows that have the key already: the newest one staged by a chain, and a live one. */
+typedef struct Rivals {
+    World *world;
+    u32 table_id;
+    RowId staged, live;
+} Rivals;
+
+static bool
+note_rival(void *ctx, RowId id)
+{
+    Rivals *r = ctx;
+    RowState state = world_row_state(r->world, r->table_id, id);
+    if (state == ROW_STAGED && !r->staged)
+        r->staged = id;
+    if (state == ROW_LIVE)
+        r->live = id;
+    return true;
+}
+
+static Judged
+judge_staged(Writer *w, Tx *tx, const PartView *p, u32 key, u32 row, RowId staged, Error *err)
+{
+    u32 stager = stager_of(w, p->table_id, staged);
+    if (stager == tx->slot)
+        return unique_violation(w, p->table_id, key, p, row, 0, err);
+    return stager == UINT32_MAX ? JUDGED_YES : judge_park_on_owner(w, stager);
+}
+
+static Judged
+judge_live(Writer *w, Tx *tx, const PartView *p, u32 key, u32 row, RowId found, Error *err)
+{
+    bool added;
+    if (deleted_by_own(w, tx, p->table_id, found))
+        return JUDGED_YES;
+    LockTag tag = {p->table_id, LOCK_ROW, 0, found};
+    if (locks_held_by_other(w->locks, tx->slot, tag))
+        return judge_park(w, tag, LOCK_WATCH); /* who may be deleting it */
+    u32 bulk = judge_bulk_owner(w, tx, p->table_id, found);
+    if (bulk != UINT32_MAX)
+        return judge_park_on_owner(w, bulk);
+    if (tx->kind != REQ_PART || p->kind != PART_UPDATE)
+        return unique_violation(w, p->table_id, key, p, row, found, err);
+    ChainTable *t = chain_table(tx->chain, p->table_id);
+    if (!t || !rowset_add(&t->clashes, found, &added)) {
+        error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+        return JUDGED_ERROR;
+    }
+    t->clash_key = key;
+    return JUDGED_YES;
+}
+
+static Judged
+judge_key(Writer *w, Tx *tx, u32 part, u32 key, u32 row, bool others, Error *err)
+{
+    const PartView *p = &tx->parts[part];
+    u64 hash;
+    LockHold *h = NULL;
+    if (!world_key_hash(w->world, p->table_id, key, p, row, &hash))
+        return JUDGED_YES;
+    LockTag tag = {p->table_id, LOCK_KEY, (u16)key, hash};
+    if (tx_is_bulk(tx)) {
+        if (others && locks_held_by_other(w->locks, tx->slot, tag))
+            return judge_park(w, tag, LOCK_WATCH);
+        if (scratch_add(w, tx, part, key, row, hash))
+            return unique_violation(w, p->table_id, key, p, row, 0, err);
+    } else {
+        LockResult r = locks_take(w->locks, tx->slot, tag, LOCK_EXCLUSIVE, &h);
+        if (r == LOCK_BUSY)
+            return judge_park(w, tag, LOCK_EXCLUSIVE);
+        if (r == LOCK_NO_MEMORY) {
+            error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+            return JUDGED_ERROR;
+        }
+        if (h->serial == tx->serial && world_key_equal(w->world, p->table_id, key, &tx->parts[h->part], h->row, p, row))
+            return unique_violation(w, p->table_id, key, p, row, 0, err);
+        h->serial = tx->serial;
+        h->part = part;
+        h->row = row;
+    }
+    Rivals rivals = {.world = w->world, .table_id = p->table_id};
+    world_key_each(w->world, p->table_id, key, p, row, note_rival, &rivals);
+    Judged j = rivals.staged ? judge_staged(w, tx, p, key, row, rivals.staged, err) : JUDGED_YES;
+    return j == JUDGED_YES && rivals.live ? judge_live(w, tx, p, key, row, rivals.live, err) : j;
+}
+
+/* ---- all keys ---- */
+
+static bool
+key_changes(const KeyDef *k, const PartView *p)
+{
+    if (p->kind == PART_INSERT)
+        return true;
+    for (u32 i = 0; i < k->column_count; i++)
+        for (u32 c = 0; c < p->column_count; c++)
+            if (p->columns[c].column == k->columns[i])
+                return true;
+    return false;
+}
+
+static Judged
+judge_part_keys(Writer *w, Tx *tx, u32 part, bool others, Error *err)
+{
+    const PartView *p = &tx->parts[part];
+    const TableDef *def = table_def(world_table(w->world, p->table_id));
+    u32 keys[64], key_count = 0;
+    for (u32 k = 0; k < def->key_count && k < COUNT_OF(keys); k++)
+        if (key_changes(&def->keys[k], p))
+            keys[key_count++] = k;
+    if (key_count)
+        world_part_begin(w->world, p);
+    for (u32 row = 0; row < p->row_count && key_count; row++)
+        for (u32 k = 0; k < key_count; k++) {
+            Judged j = judge_key(w, tx, part, keys[k], row, others, err);
+            if (j != JUDGED_YES)
+                return j;
+        }
+    return JUDGED_YES;
+}
+
+/* The last request of a chain: every row whose key was given away must have been deleted. */
+static Judged
+settle_clashes(Writer *w, Tx *tx, Error *err)
+{
+    RowId missing;
+    for (u32 i = 0; i < tx->chain->table_count; i++) {
+        const ChainTable *t = &tx->chain->tables[i];
+        if (!rowset_within(&t->clashes, &t->deletes, &missing))
+            return unique_violation(w, t->table_id, t->clash_key, NULL, 0, missing, err);
+    }
+    return JUDGED_YES;
+}
+
+Judged
+judge_keys(Writer *w, Tx *tx, Error *err)
+{
+    bool others = locks_space_count(w->locks, LOCK_KEY) > locks_owner_count(w->locks, tx->slot, LOCK_KEY);
+    if (tx_is_bulk(tx) && !scratch_begin(w, tx)) {
+        error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+        return JUDGED_ERROR;
+    }
+    for (u32 i = 0; i < tx->part_count; i++) {
+        Judged j = tx->parts[i].kind == PART_DELETE ? JUDGED_YES : judge_part_keys(w, tx, i, others, err);
+        if (j != JUDGED_YES)
+            return j;
+    }
+    return tx->kind == REQ_COMMIT ? settle_clashes(w, tx, err) : JUDGED_YES;
+}

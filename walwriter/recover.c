@@ -1,0 +1,408 @@
+/*
+ * recover.c
+ *    Start: replay the log through the functions that the living loop uses (I4), from its beginning; snapshots will move that beginning.
+ *
+ * Every frame of a valid group comes in order. A frame with a COMMIT record and no chain is applied at once, its LSN being the version. Parts of
+ * a chain go into the chain's own blocks; COMMIT links them, ABORT or the end of the log drops them. Row ids come from the records:
+ * replay never counts.
+ * Takeover (I9): the world is alive. Commits at or below the published version are skipped (and the parts of chains that committed there),
+ * those above are applied again, idempotently; the commits found are kept, so that waiting requests get their answers.
+ * Writes: the world. Fails: what the log reader refuses, records that do not decode (XX001), no memory.
+ */
+#include "walwriter/writer.h"
+
+#include "common/base/env.h"
+#include "common/base/fault.h"
+#include "common/base/say.h"
+#include "common/base/scram.h"
+#include "common/disk/catrec.h"
+
+#include <stdlib.h>
+
+enum { PUBLISH_EVERY_BYTES = 4 << 20, PROGRESS_EVERY_BYTES = 1 << 30 };
+
+typedef struct Replay {
+    World *world;
+    bool take_over;
+    Recovered *out;
+    u64 published;        /* takeover: the version that is published already */
+    u64 version;          /* the last commit applied */
+    u64 unpublished_bytes, bytes;
+    Chain **chains;
+    u32 chain_count, chain_capacity;
+    u64 *done;            /* takeover: chains that committed at or below `published` */
+    u32 done_count, done_capacity;
+    PartView *parts;
+    PartColumn *columns;
+    u32 part_capacity, column_capacity;
+    Arena *arena;
+} Replay;
+
+static bool
+corrupt(Error *err, Lsn lsn, const char *what)
+{
+    return error_set(err, ERR_DATA_CORRUPTED, "the redo log is damaged: frame at LSN %llu: %s", (unsigned long long)lsn, what);
+}
+
+static bool
+grow(void *array_of_any, u32 *capacity, u32 want, size_t size)
+{
+    void **array = array_of_any;
+    if (want <= *capacity)
+        return true;
+    u32 n = MAX(MAX(want, *capacity * 2), 16u);
+    void *p = realloc(*array, (size_t)n * size);
+    if (!p)
+        return false;
+    *array = p;
+    *capacity = n;
+    return true;
+}
+
+static bool
+no_memory(Error *err)
+{
+    return error_set(err, ERR_OUT_OF_MEMORY, "out of memory while recovering");
+}
+
+/* ---- a frame, decoded ---- */
+
+typedef struct Frame {
+    Lsn lsn;
+    u64 chain_id;
+    bool has_chain, has_commit, has_abort;
+    u64 abort_id;
+    CommitRecord commit;
+    u32 part_count;
+    const u8 *data;
+    u32 len;
+} Frame;
+
+static bool
+count_parts(Replay *r, Frame *f, Error *err)
+{
+    const u8 *at = f->data, *end = f->data + f->len;
+    u32 columns = 0;
+    bool bad;
+    f->part_count = 0;
+    for (Record rec; record_next(&at, end, &rec, &bad);)
+        if (rec.kind >= WAL_INSERT && rec.kind <= WAL_DELETE) {
+            f->part_count++;
+            columns += rec.len >= PART_HEAD_BYTES ? MIN(get_le16(rec.payload + 12), (u16)PART_MAX_COLUMNS) : 0;
+        }
+    if (bad)
+        return corrupt(err, f->lsn, "cut record");
+    if (!grow(&r->parts, &r->part_capacity, f->part_count, sizeof(PartView)) ||
+        !grow(&r->columns, &r->column_capacity, columns, sizeof(PartColumn)))
+        return no_memory(err);
+    return true;
+}
+
+static bool
+decode_record(Replay *r, Frame *f, const Record *rec, u32 *part, u32 *column, Error *err)
+{
+    PartView *p;
+    switch (rec->kind) {
+    case WAL_INSERT:
+    case WAL_UPDATE:
+    case WAL_DELETE:
+        p = &r->parts[(*part)++];
+        if (!part_read((PartKind)rec->kind, rec->payload, rec->len, r->columns + *column, r->column_capacity - *column, p, err) ||
+            (p->kind != PART_DELETE && p->first_row == 0))
+            return corrupt(err, f->lsn, "part");
+        *column += p->column_count;
+        return true;
+    case WAL_CHAIN:
+        f->has_chain = true;
+        f->chain_id = rec->len == 8 ? get_le64(rec->payload) : 0;
+        return rec->len == 8 || corrupt(err, f->lsn, "chain");
+    case WAL_ABORT:
+        f->has_abort = true;
+        f->abort_id = rec->len == 8 ? get_le64(rec->payload) : 0;
+        return rec->len == 8 || corrupt(err, f->lsn, "abort");
+    case WAL_COMMIT:
+        f->has_commit = true;
+        return commit_decode(rec->payload, rec->len, &f->commit) || corrupt(err, f->lsn, "commit");
+    default:
+        return ddl_is_catalog(rec->kind) ? ddl_check(rec->kind, rec->payload, rec->len, err)
+                                         : corrupt(err, f->lsn, "a record of a kind that this version does not know");
+    }
+}
+
+static bool
+decode_frame(Replay *r, Lsn lsn, const u8 *data, u32 len, Frame *f, Error *err)
+{
+    u32 part = 0, column = 0;
+    bool bad;
+    *f = (Frame){.lsn = lsn, .data = data, .len = len};
+    if (!count_parts(r, f, err))
+        return false;
+    const u8 *at = data;
+    for (Record rec; record_next(&at, data + len, &rec, &bad);)
+        if (!decode_record(r, f, &rec, &part, &column, err))
+            return false;
+    return true;
+}
+
+/* ---- chains ---- */
+
+static Chain *
+find_chain(Replay *r, u64 id, bool make)
+{
+    for (u32 i = 0; i < r->chain_count; i++)
+        if (r->chains[i]->id == id)
+            return r->chains[i];
+    if (!make || !grow(&r->chains, &r->chain_capacity, r->chain_count + 1, sizeof(Chain *)))
+        return NULL;
+    Chain *c = chain_new(id);
+    if (c)
+        r->chains[r->chain_count++] = c;
+    return c;
+}
+
+static void
+forget_chain(Replay *r, const Chain *c)
+{
+    for (u32 i = 0; i < r->chain_count; i++)
+        if (r->chains[i] == c) {
+            r->chains[i] = r->chains[--r->chain_count];
+            return;
+        }
+}
+
+static bool
+is_done(const Replay *r, u64 chain_id)
+{
+    for (u32 i = 0; i < r->done_count; i++)
+        if (r->done[i] == chain_id)
+            return true;
+    return false;
+}
+
+/* A table that is gone by now: its later DROP is in the log, too; nothing of these rows would be seen. */
+static bool
+stage_part(Replay *r, Chain *c, const PartView *p, Error *err)
+{
+    bool repeated;
+    if (!world_table(r->world, p->table_id))
+        return true;
+    if (p->kind != PART_INSERT && !chain_note_deletes(c, p, &repeated, err))
+        return false;
+    if (p->kind != PART_DELETE && !chain_adopt_rows(r->world, c, p, err))
+        return false;
+    if (!world_reserve_part(r->world, p, err))
+        return false;
+    if (p->kind != PART_DELETE)
+        world_apply_rows(r->world, p);
+    return true;
+}
+
+static bool
+replay_chain(Replay *r, const Frame *f, Error *err)
+{
+    if (is_done(r, f->chain_id))
+        return true;
+    Chain *c = find_chain(r, f->chain_id, true);
+    if (!c)
+        return no_memory(err);
+    for (u32 i = 0; i < f->part_count; i++)
+        if (!stage_part(r, c, &r->parts[i], err))
+            return false;
+    if (f->has_commit) {
+        forget_chain(r, c);
+        chain_commit(r->world, c, f->lsn);
+    }
+    return true;
+}
+
+/* ---- frames ---- */
+
+static bool
+replay_catalog(Replay *r, const Frame *f, Error *err)
+{
+    const u8 *at = f->data;
+    bool bad;
+    for (Record rec; record_next(&at, f->data + f->len, &rec, &bad);) {
+        if (!ddl_is_catalog(rec.kind))
+            continue;
+        if (!world_reserve_catalog(r->world, err))
+            return false;
+        arena_reset(r->arena);
+        ddl_apply(r->world, r->arena, rec.kind, rec.payload, rec.len);
+    }
+    return true;
+}
+
+static bool
+replay_single(Replay *r, const Frame *f, Error *err)
+{
+    for (u32 i = 0; i < f->part_count; i++)
+        if (!world_reserve_part(r->world, &r->parts[i], err))
+            return false;
+    for (u32 i = 0; i < f->part_count; i++)
+        if (r->parts[i].kind != PART_INSERT)
+            world_apply_deletes(r->world, &r->parts[i], f->lsn);
+    for (u32 i = 0; i < f->part_count; i++)
+        if (r->parts[i].kind != PART_DELETE)
+            world_apply_rows(r->world, &r->parts[i]);
+    return replay_catalog(r, f, err);
+}
+
+static bool
+note_answer(Replay *r, const Frame *f, Error *err)
+{
+    Recovered *o = r->out;
+    if (!r->take_over)
+        return true;
+    u32 lsn_capacity = o->answer_capacity;
+    if (!grow(&o->answers, &o->answer_capacity, o->answer_count + 1, sizeof(CommitRecord)) ||
+        !grow(&o->answer_lsns, &lsn_capacity, o->answer_capacity, sizeof(u64)))
+        return no_memory(err);
+    o->answers[o->answer_count] = f->commit;
+    o->answer_lsns[o->answer_count++] = f->lsn;
+    return true;
+}
+
+static void
+publish_some(Replay *r, bool all)
+{
+    if (r->version > world_version(r->world) && (all || r->unpublished_bytes >= PUBLISH_EVERY_BYTES)) {
+        world_publish(r->world, r->version);
+        r->unpublished_bytes = 0;
+        while (world_reclaim(r->world))
+            ;
+    }
+}
+
+static bool
+replay_frame(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
+{
+    Replay *r = ctx;
+    Frame f;
+    if (!decode_frame(r, lsn, data, len, &f, err))
+        return false;
+    if (f.has_commit && lsn <= r->published)
+        return true;
+    if (f.has_abort) {
+        Chain *c = find_chain(r, f.abort_id, false);
+        if (c) {
+            forget_chain(r, c);
+            chain_drop(r->world, c);
+        }
+        return true;
+    }
+    if (!f.has_chain && !f.has_commit)
+        return corrupt(err, lsn, "neither a commit nor a chain");
+    if (!(f.has_chain ? replay_chain(r, &f, err) : replay_single(r, &f, err)))
+        return false;
+    r->bytes += len;
+    r->unpublished_bytes += len;
+    if (r->bytes / PROGRESS_EVERY_BYTES != (r->bytes - len) / PROGRESS_EVERY_BYTES)
+        say_info("recovering: %llu MB of the redo log replayed", (unsigned long long)(r->bytes >> 20));
+    if (!f.has_commit)
+        return true;
+    r->version = lsn;
+    r->out->transactions++;
+    FAULT(RECOVER_MIDDLE);
+    publish_some(r, false);
+    return note_answer(r, &f, err);
+}
+
+/* Takeover, first reading: chains whose commit is published are not staged again. */
+static bool
+find_done_chains(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
+{
+    Replay *r = ctx;
+    const u8 *at = data;
+    bool bad;
+    CommitRecord c;
+    for (Record rec; record_next(&at, data + len, &rec, &bad);) {
+        if (rec.kind != WAL_COMMIT || !commit_decode(rec.payload, rec.len, &c) || c.chain_id == 0 || lsn > r->published)
+            continue;
+        if (!grow(&r->done, &r->done_capacity, r->done_count + 1, sizeof(u64)))
+            return no_memory(err);
+        r->done[r->done_count++] = c.chain_id;
+    }
+    return true;
+}
+
+static void
+replay_done(Replay *r)
+{
+    free(r->chains);
+    free(r->done);
+    free(r->parts);
+    free(r->columns);
+    if (r->arena)
+        arena_free(r->arena);
+}
+
+bool
+recover_run(World *world, Shm *shm, Io *io, int wal_dir_fd, bool take_over, Recovered *ret, Error *err)
+{
+    Replay r = {.world = world, .take_over = take_over, .out = ret, .arena = arena_new("recovery", 0, NULL)};
+    WalVerdict ignored;
+    bool ok = r.arena != NULL || no_memory(err);
+    if (take_over) {
+        r.published = world_version(world);
+        ok = ok && wal_read(io, wal_dir_fd, 0, find_done_chains, &r, &ignored, err);
+    }
+    /* A snapshot's log start will stand here instead of 0. */
+    ok = ok && wal_read(io, wal_dir_fd, 0, replay_frame, &r, &ret->verdict, err);
+    while (r.chain_count > 0) {
+        Chain *c = r.chains[--r.chain_count];
+        chain_drop(world, c);
+        ret->chains_dropped++;
+    }
+    if (ok) {
+        FAULT(RECOVER_BEFORE_PUBLISH);
+        publish_some(&r, true);
+        shm->writer->recovered_groups = ret->verdict.groups;
+        shm->writer->recovered_transactions = ret->transactions;
+        shm->writer->recovered_dropped_bytes = ret->verdict.dropped_bytes;
+    }
+    replay_done(&r);
+    return ok;
+}
+
+/* ---- the root role ---- */
+
+static const SecretShm *
+find_secret(const SecretShm *rows, u32 role_id)
+{
+    for (u32 i = 0; i < SECRET_ROWS; i++)
+        if (rows[i].role_id == role_id)
+            return &rows[i];
+    return NULL;
+}
+
+bool
+recover_root_record(World *world, Shm *shm, const char *password, ByteBuf *ret_frame)
+{
+    const RoleDef *have = catalog_role(world_root(world), ROLE_ROOT);
+    RoleDef root = {.role_id = ROLE_ROOT, .superuser = 1, .can_login = 1, .create_role = 1, .create_db = 1, .inherit = 1,
+                    .connection_limit = -1, .name = STR_LIT("root")};
+    char verifier[SCRAM_VERIFIER_MAX] = "";
+    const SecretShm *secret = have ? find_secret(shm->secrets, ROLE_ROOT) : NULL;
+    ScramVerifier v;
+    if (have && (!password[0] || (secret && scram_parse(secret->verifier, &v) && scram_matches(&v, password))))
+        return false;
+    if (password[0])
+        scram_make(password, verifier);
+    ByteBuf payload = {0};
+    catrec_put_role(&payload, have ? have : &root, verifier);
+    CommitRecord c = {.slot = COMMIT_NO_SLOT, .wall_us = env->wall_us(), .rows = 1};
+    u8 commit[COMMIT_BYTES];
+    commit_encode(&c, commit);
+    u32 at = 0, len = (u32)payload.len;
+    u8 *to = payload.failed ? NULL : buf_reserve(ret_frame, record_bytes(len) + COMMIT_RECORD_BYTES);
+    if (to) {
+        memcpy(to + RECORD_HEAD_BYTES, payload.data, len);
+        at += record_frame(to, have ? WAL_ALTER_ROLE : WAL_CREATE_ROLE, 0, len);
+        memcpy(to + at + RECORD_HEAD_BYTES, commit, COMMIT_BYTES);
+        at += record_frame(to + at, WAL_COMMIT, 0, COMMIT_BYTES);
+        ret_frame->len = at;
+    }
+    buf_free(&payload);
+    return to != NULL;
+}

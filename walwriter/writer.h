@@ -1,0 +1,245 @@
+/*
+ * writer.h
+ *    The walwriter's private state: transactions by slot, groups in flight, and what its files ask of each other.
+ *
+ * One request of a slot goes: intake (copy, check) -> judge (locks, rights, keys) -> log (into the open group) -> durable -> apply ->
+ * publish -> release -> answer. Parked requests leave that path at judge and come back to it when their lock is granted.
+ * All of it is private memory of one thread (I9).
+ */
+#ifndef WRITER_H
+#define WRITER_H
+
+#include "common/base/arena.h"
+#include "common/base/hash.h"
+#include "common/disk/commit.h"
+#include "common/disk/part.h"
+#include "common/disk/record.h"
+#include "common/disk/wal.h"
+#include "common/shm/publish.h"
+#include "common/shm/request.h"
+#include "walwriter/locks.h"
+#include "walwriter/rowset.h"
+#include "walwriter/world.h"
+
+enum {
+    CHAIN_RECORD_BYTES = RECORD_HEAD_BYTES + 8,
+    COMMIT_RECORD_BYTES = RECORD_HEAD_BYTES + COMMIT_BYTES,
+    FRAME_KEPT_BYTES = 16 * 1024,      /* a slot's frame buffer is kept up to this size */
+    BULK_REQUEST_BYTES = 32 * 1024,    /* requests above it are handled after the small ones of a turn */
+    TURN_BULK_BYTES = 1 << 20,         /* bulk requests of one turn */
+    GROUP_LIMIT_BYTES = 3 << 20,       /* a group is submitted when the next request could pass this */
+    GROUP_RING = 64,
+    FORWARD_PLACES = 8192,
+    SEAL_AFTER_NS = 100 * 1000 * 1000,
+    RESUME_EVERY_NS = 1000 * 1000 * 1000,
+};
+
+/* ---- chains: transactions of more than one frame ---- */
+typedef struct ChainTable {
+    u32 table_id;
+    u32 block_count, block_capacity;
+    u64 *blocks;       /* in the order taken; the last is being filled */
+    u32 filled;        /* rows of the last block */
+    RowSet deletes;    /* old rows of UPDATE and DELETE parts */
+    RowSet clashes;    /* live rows whose key an UPDATE part gave to another row: must be in deletes at COMMIT */
+    u32 clash_key;
+} ChainTable;
+
+typedef struct Chain {
+    u64 id;
+    u32 table_count;
+    ChainTable *tables;
+    u64 rows;
+    u64 staged_bytes;
+} Chain;
+
+Chain *chain_new(u64 id); /* NULL without memory */
+ChainTable *chain_table(Chain *c, u32 table_id); /* found or made; NULL without memory */
+/* Target rows for an INSERT or UPDATE part, written into its bytes and its view. */
+MUST_CHECK bool chain_take_rows(World *w, Chain *c, PartView *p, u8 *bytes, Error *err);
+/* Recovery: make the blocks that the part names. */
+MUST_CHECK bool chain_adopt_rows(World *w, Chain *c, const PartView *p, Error *err);
+MUST_CHECK bool chain_note_deletes(Chain *c, const PartView *p, bool *ret_repeated, Error *err);
+bool chain_has_block(const Chain *c, u32 table_id, u64 block);
+/* After the commit frame is durable: deletes and blocks become part of the applied state; frees the chain. */
+void chain_commit(World *w, Chain *c, u64 version);
+void chain_drop(World *w, Chain *c);
+
+/* ---- transactions ---- */
+typedef enum TxState { TX_IDLE, TX_PARKED, TX_LOGGED } TxState;
+
+typedef struct BulkLocks {
+    u32 table_id;
+    RowSet rows;
+} BulkLocks;
+
+typedef struct CatalogChange {
+    u16 kind; /* WAL_… */
+    u32 len;
+    u8 *payload; /* in the frame */
+} CatalogChange;
+
+typedef struct Tx {
+    u32 slot, generation;
+    TxState state;
+    bool in_use;       /* the slot is taken, by `generation` */
+    bool kept;         /* a RETRY was answered: the locks belong to the statement's next run */
+    bool abandoned;    /* the backend died while the transaction was being logged */
+    bool ready;        /* parked, its lock was granted, stands in the ready queue */
+    ErrCode lost;      /* its chain is gone (log failure, takeover): what the next request of it is told */
+    u64 seen_seq;      /* the last request taken from the box */
+    /* the request in work */
+    ReqKind kind;
+    u32 flags, request_len;
+    u64 seq, version, deadline_ns;
+    u8 *frame;         /* room for a CHAIN record, the request, room for the COMMIT record */
+    u32 frame_capacity;
+    PartView *parts;
+    u32 part_count, part_capacity;
+    PartColumn *columns;
+    u32 column_capacity;
+    CatalogChange *changes;
+    u32 change_count, change_capacity;
+    Arena *arena;      /* decoded definitions; made by the first DDL */
+    bool values_checked, deletes_noted;
+    u32 serial;        /* of its present judging */
+    u64 lsn, rows;
+    Chain *chain;
+    BulkLocks *bulk;   /* row locks of bulk statements */
+    u32 bulk_count;
+    bool bulk_listed;  /* stands in Writer.bulk_owners */
+} Tx;
+
+static inline bool tx_is_bulk(const Tx *tx) { return tx->kind == REQ_PART || tx->kind == REQ_COMMIT; }
+static inline u8 *tx_request(const Tx *tx) { return tx->frame + CHAIN_RECORD_BYTES; }
+
+/* ---- groups ---- */
+typedef struct GroupItem {
+    u32 slot;
+    bool commit; /* else a part of a chain */
+} GroupItem;
+
+typedef struct Group {
+    u64 tag;
+    GroupItem *items;
+    u32 count, capacity;
+    u64 begun_ns;
+} Group;
+
+typedef struct Forward { u32 table_id; RowId from, to; } Forward;
+
+typedef struct Writer {
+    Shm *shm;
+    World *world;
+    Io *io;
+    WalWriter *wal;
+    Locks *locks;
+    Tx *txs;
+    u32 slot_count;
+    u32 *bulk_owners;       /* slots whose transaction has bulk locks or a chain */
+    u32 bulk_owner_count;
+    u32 serial;
+    u64 next_chain;
+    /* what JUDGED_PARK waits for */
+    LockTag park_tag;
+    LockMode park_mode;
+    /* parked requests whose lock was granted, in that order */
+    u32 *ready;
+    u32 ready_first, ready_count;
+    u32 parked_count;
+    Group groups[GROUP_RING]; /* tag % GROUP_RING */
+    u64 next_tag, oldest_tag;
+    bool group_open;
+    Forward forward[FORWARD_PLACES];
+    u32 *answered;          /* slots whose answer is filled in but not published */
+    u32 answered_count;
+    ErrCode stopped;        /* writes are refused with it */
+    u64 resume_at_ns, seal_at_ns, reclaim_at_ns;
+    bool full;              /* requests wait in their boxes for a group to come back */
+    bool unsealed;          /* something became durable since the last seal */
+    bool stopping;
+    u64 scratch_capacity;   /* keys of one bulk part (judge_keys.c) */
+    struct ScratchKey *scratch;
+} Writer;
+
+/* ---- judging ---- */
+typedef enum Judged { JUDGED_YES, JUDGED_PARK, JUDGED_RETRY, JUDGED_REPLAN, JUDGED_ERROR } Judged;
+
+Judged judge_request(Writer *w, Tx *tx, Error *err);
+Judged judge_keys(Writer *w, Tx *tx, Error *err);
+Judged judge_park(Writer *w, LockTag tag, LockMode mode);
+/* Wait until that owner's transaction ends. */
+Judged judge_park_on_owner(Writer *w, u32 owner);
+/* Who else has the row in a bulk lock; UINT32_MAX: nobody. */
+u32 judge_bulk_owner(const Writer *w, const Tx *tx, u32 table_id, RowId id);
+/* The part agrees with the table: columns, types, NOT NULL, precision, length. */
+MUST_CHECK bool check_values(const TableDef *t, const PartView *p, Error *err);
+enum { NOTE_DELETES = 1 }; /* LockHold.part of a row that the transaction deletes */
+
+/* ---- catalog ---- */
+Judged ddl_judge(Writer *w, Tx *tx, Error *err);
+MUST_CHECK bool ddl_check(u16 kind, const u8 *payload, u32 len, Error *err);
+/* Apply a catalog record; shared with recovery. `a` is reset by the caller. */
+void ddl_apply(World *world, Arena *a, u16 kind, const u8 *payload, u32 len);
+bool ddl_is_catalog(u16 kind);
+
+/* ---- intake ---- */
+void intake_scan(Writer *w);
+void intake_ready(Writer *w);
+void intake_parked(Writer *w, u64 now_ns);
+/* A request that nobody took yet, or a slot to release: for the look before sleeping. */
+bool intake_pending(const Writer *w);
+u64 intake_deadline_ns(const Writer *w);
+
+/* ---- transactions and groups (commit.c) ---- */
+void tx_init(Tx *tx, u32 slot);
+void tx_done(Tx *tx);
+/* List the transaction among those with bulk locks or a chain. */
+void tx_list_bulk(Writer *w, Tx *tx);
+/* The open chain ends without commit, which the log is told; locks stay. */
+void tx_drop_chain(Writer *w, Tx *tx);
+/* End without commit: chain dropped, locks returned. */
+void tx_abort(Writer *w, Tx *tx);
+/* Locks returned, all request state forgotten. */
+void tx_forget(Writer *w, Tx *tx);
+void tx_granted(void *writer, u32 owner);
+/* A group that can take `bytes` more; false: as many as may be are in flight. */
+MUST_CHECK bool commit_room(Writer *w, u32 bytes);
+/* Log a judged request: parts are staged and answered at once, commits wait for the group. */
+void commit_add(Writer *w, Tx *tx);
+/* false: writes have just stopped. */
+void commit_submit(Writer *w);
+void commit_event(Writer *w, const WalEvent *e);
+void commit_try_resume(Writer *w, u64 now_ns);
+/* Answers: filled in now, published and woken by answer_flush. */
+void answer_put(Writer *w, Tx *tx, AnsStatus status, u64 version, u64 rows, const Error *err);
+void answer_flush(Writer *w);
+
+/* ---- recovery ---- */
+typedef struct Recovered {
+    WalVerdict verdict;
+    u64 transactions, chains_dropped;
+    CommitRecord *answers; /* takeover: commits above the published version, `answer_lsns` beside them */
+    u64 *answer_lsns;
+    u32 answer_count, answer_capacity;
+} Recovered;
+MUST_CHECK bool recover_run(World *world, Shm *shm, Io *io, int wal_dir_fd, bool take_over, Recovered *ret, Error *err);
+/* The root role and its password: what must be logged first. false: nothing to log. */
+MUST_CHECK bool recover_root_record(World *world, Shm *shm, const char *password, ByteBuf *ret_frame);
+
+/* ---- the loop as steps, so that tests run it as a thread ---- */
+typedef struct WriterOptions {
+    Shm *shm;
+    int wal_dir_fd;
+    u64 segment_bytes;
+    IoEngineKind engine;
+    bool take_over;
+    char *root_password; /* wiped; empty: none */
+} WriterOptions;
+MUST_CHECK bool writer_open(const WriterOptions *o, Writer **ret, Error *err);
+/* One turn, the wait included. */
+void writer_turn(Writer *w);
+/* Finish what is in flight and seal. */
+void writer_close(Writer *w);
+
+#endif
