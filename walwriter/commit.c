@@ -96,6 +96,19 @@ tx_forget(Writer *w, Tx *tx)
     }
 }
 
+/* Into the open group, which is begun by its first frame: commit_room said that it can be. */
+static Lsn
+add_frame(Writer *w, const u8 *frame, u32 len)
+{
+    if (!w->group_open) {
+        ensure(wal_group_begin(w->wal));
+        w->group_open = true;
+    }
+    Lsn lsn = wal_group_add(w->wal, frame, len);
+    ensure(lsn != 0);
+    return lsn;
+}
+
 /* Tell recovery that it need not keep the chain. Losing this record costs memory of a recovery, nothing else. */
 static void
 log_abort(Writer *w, u64 chain_id)
@@ -104,7 +117,7 @@ log_abort(Writer *w, u64 chain_id)
     put_le64(frame + RECORD_HEAD_BYTES, chain_id);
     record_frame(frame, WAL_ABORT, 0, 8);
     if (!w->stopped && commit_room(w, sizeof frame))
-        (void)wal_group_add(w->wal, frame, sizeof frame);
+        (void)add_frame(w, frame, sizeof frame);
 }
 
 void
@@ -127,33 +140,37 @@ tx_abort(Writer *w, Tx *tx)
 
 /* ---- the open group ---- */
 
+static void stop_writes(Writer *w, ErrCode code);
+static ErrCode code_of(int negative_errno);
+
+/* Room for one more item in the group that is being filled. */
+static bool
+item_room(Writer *w)
+{
+    Group *g = group_of(w, w->next_tag);
+    if (g->count < g->capacity)
+        return true;
+    u32 capacity = MAX(g->capacity * 2, 64u);
+    GroupItem *items = realloc(g->items, (size_t)capacity * sizeof *items);
+    if (!items)
+        return false;
+    g->items = items;
+    g->capacity = capacity;
+    return true;
+}
+
 bool
 commit_room(Writer *w, u32 bytes)
 {
-    if (w->group_open && wal_group_bytes(w->wal) + bytes > GROUP_LIMIT_BYTES)
+    if (w->group_open && wal_group_bytes(w->wal) + bytes > w->group_limit)
         commit_submit(w);
+    if (!w->stopped && wal_stopped(w->wal) && wal_in_flight(w->wal) == 0)
+        stop_writes(w, code_of(wal_stopped(w->wal)));
     if (w->stopped)
         return false;
-    if (!w->group_open) {
-        if (w->next_tag - w->oldest_tag >= GROUP_RING || !wal_group_begin(w->wal)) {
-            w->full = true;
-            return false;
-        }
-        Group *g = group_of(w, w->next_tag);
-        g->tag = w->next_tag;
-        g->count = 0;
-        w->group_open = true;
-    }
-    Group *g = group_of(w, w->next_tag);
-    if (g->count == g->capacity) {
-        u32 capacity = MAX(g->capacity * 2, 64u);
-        GroupItem *items = realloc(g->items, (size_t)capacity * sizeof *items);
-        if (!items) {
-            w->full = true;
-            return false;
-        }
-        g->items = items;
-        g->capacity = capacity;
+    if (!item_room(w) || (!w->group_open && (wal_stopped(w->wal) || wal_in_flight(w->wal) >= GROUPS_IN_FLIGHT))) {
+        w->full = true;
+        return false;
     }
     return true;
 }
@@ -208,8 +225,7 @@ commit_add(Writer *w, Tx *tx)
     }
     tx->rows = count_rows(tx) + (tx->chain ? tx->chain->rows : 0);
     u8 *frame = close_frame(tx, &len);
-    tx->lsn = wal_group_add(w->wal, frame, len);
-    ensure(tx->lsn != 0); /* commit_room was asked before judging */
+    tx->lsn = add_frame(w, frame, len);
     Group *g = group_of(w, w->next_tag);
     g->items[g->count++] = (GroupItem){tx->slot, tx->kind != REQ_PART};
     if (tx->chain)
@@ -247,6 +263,7 @@ commit_submit(Writer *w)
         return;
     Group *g = group_of(w, w->next_tag);
     w->group_open = false;
+    g->tag = w->next_tag;
     g->begun_ns = env->monotonic_ns();
     FAULT(WAL_BEFORE_SUBMIT);
     int failed = wal_group_submit(w->wal, w->next_tag);
@@ -258,7 +275,7 @@ commit_submit(Writer *w)
             world_untake_rows(w->world);
         return;
     }
-    w->next_tag++;
+    group_of(w, ++w->next_tag)->count = 0;
 }
 
 /* ---- durable ---- */

@@ -263,15 +263,16 @@ note_answer(Replay *r, const Frame *f, Error *err)
     return true;
 }
 
+/* Nobody sees it before pub_ready; a world that is taken over is seen, so there it waits until the new log has begun (wal_writer_open). */
 static void
-publish_some(Replay *r, bool all)
+publish_some(Replay *r)
 {
-    if (r->version > world_version(r->world) && (all || r->unpublished_bytes >= PUBLISH_EVERY_BYTES)) {
-        world_publish(r->world, r->version);
-        r->unpublished_bytes = 0;
-        while (world_reclaim(r->world))
-            ;
-    }
+    if (r->take_over || r->unpublished_bytes < PUBLISH_EVERY_BYTES)
+        return;
+    world_publish(r->world, r->version);
+    r->unpublished_bytes = 0;
+    while (world_reclaim(r->world))
+        ;
 }
 
 static bool
@@ -304,7 +305,7 @@ replay_frame(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
     r->version = lsn;
     r->out->transactions++;
     FAULT(RECOVER_MIDDLE);
-    publish_some(r, false);
+    publish_some(r);
     return note_answer(r, &f, err);
 }
 
@@ -356,7 +357,7 @@ recover_run(World *world, Shm *shm, Io *io, int wal_dir_fd, bool take_over, Reco
     }
     if (ok) {
         FAULT(RECOVER_BEFORE_PUBLISH);
-        publish_some(&r, true);
+        ret->version = r.version;
         shm->writer->recovered_groups = ret->verdict.groups;
         shm->writer->recovered_transactions = ret->transactions;
         shm->writer->recovered_dropped_bytes = ret->verdict.dropped_bytes;
@@ -367,8 +368,8 @@ recover_run(World *world, Shm *shm, Io *io, int wal_dir_fd, bool take_over, Reco
 
 /* ---- the root role ---- */
 
-static const SecretShm *
-find_secret(const SecretShm *rows, u32 role_id)
+const SecretShm *
+recover_secret(const SecretShm *rows, u32 role_id)
 {
     for (u32 i = 0; i < SECRET_ROWS; i++)
         if (rows[i].role_id == role_id)
@@ -383,7 +384,7 @@ recover_root_record(World *world, Shm *shm, const char *password, ByteBuf *ret_f
     RoleDef root = {.role_id = ROLE_ROOT, .superuser = 1, .can_login = 1, .create_role = 1, .create_db = 1, .inherit = 1,
                     .connection_limit = -1, .name = STR_LIT("root")};
     char verifier[SCRAM_VERIFIER_MAX] = "";
-    const SecretShm *secret = have ? find_secret(shm->secrets, ROLE_ROOT) : NULL;
+    const SecretShm *secret = have ? recover_secret(shm->secrets, ROLE_ROOT) : NULL;
     ScramVerifier v;
     if (have && (!password[0] || (secret && scram_parse(secret->verifier, &v) && scram_matches(&v, password))))
         return false;

@@ -21,8 +21,9 @@
 #include <unistd.h>
 
 enum {
-    RING_DEPTH = 4,
+    RING_DEPTH = 16, /* the log's groups, its watermark, and room */
     EVENTS_A_TURN = 16,
+    SEGMENT_MARGIN_BYTES = 64 * 1024, /* what a segment may need besides one group */
     WAIT_MAX_NS = 1000 * 1000 * 1000,
     RECLAIM_EVERY_NS = 20 * 1000 * 1000,
     RECLAIM_PIECES = 4,
@@ -145,11 +146,14 @@ open_all(Writer *w, const WriterOptions *o, Error *err)
         return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
     bool ok = world_open(o->shm, o->take_over, &w->world, err) &&
               recover_run(w->world, o->shm, w->io, o->wal_dir_fd, o->take_over, &r, err) &&
-              wal_writer_open(w->io, o->wal_dir_fd, r.verdict.valid_through, r.verdict.last_epoch, o->segment_bytes, &w->wal, err) &&
-              (o->take_over || set_root(w, o->root_password, err));
+              wal_writer_open(w->io, o->wal_dir_fd, r.verdict.valid_through, r.verdict.last_epoch, o->segment_bytes, &w->wal, err);
+    if (ok && r.version > world_version(w->world))
+        world_publish(w->world, r.version);
+    ok = ok && (o->take_over || set_root(w, o->root_password, err));
     if (ok) {
         w->next_chain = wal_next_lsn(w->wal);
         w->next_tag = w->oldest_tag = 1;
+        w->group_limit = (u32)MIN((u64)GROUP_LIMIT_BYTES, o->segment_bytes - SEGMENT_MARGIN_BYTES);
         say_recovered(w, &r, begun_ns, why);
         adopt_boxes(w, &r);
     }
@@ -195,10 +199,7 @@ writer_open(const WriterOptions *o, Writer **ret, Error *err)
         free_all(w);
         return false;
     }
-    const SecretShm *root = NULL;
-    for (u32 i = 0; i < SECRET_ROWS && !root; i++)
-        if (o->shm->secrets[i].role_id == ROLE_ROOT)
-            root = &o->shm->secrets[i];
+    const SecretShm *root = recover_secret(o->shm->secrets, ROLE_ROOT);
     o->shm->writer->root_has_password = root && root->verifier[0];
     o->shm->writer->io_engine = io_kind(w->io);
     publish_u64(&o->shm->writer->pub_durable_lsn, wal_durable_lsn(w->wal));
@@ -258,7 +259,7 @@ seal_when_idle(Writer *w, u64 now_ns)
     if (!w->unsealed || w->stopped || now_ns < w->seal_at_ns || wal_in_flight(w->wal) > 0)
         return;
     w->unsealed = false;
-    int failed = wal_seal(w->wal);
+    int failed = wal_seal(w->wal); /* if that stops the log, the next request finds out */
     if (failed)
         say_warn("the redo log could not be sealed: %s", strerror(-failed));
 }

@@ -28,7 +28,8 @@ enum {
     BULK_REQUEST_BYTES = 32 * 1024,    /* requests above it are handled after the small ones of a turn */
     TURN_BULK_BYTES = 1 << 20,         /* bulk requests of one turn */
     GROUP_LIMIT_BYTES = 3 << 20,       /* a group is submitted when the next request could pass this */
-    GROUP_RING = 64,
+    GROUPS_IN_FLIGHT = 4,
+    GROUP_RING = 64,                   /* more than are in flight */
     FORWARD_PLACES = 8192,
     SEAL_AFTER_NS = 100 * 1000 * 1000,
     RESUME_EVERY_NS = 1000 * 1000 * 1000,
@@ -150,6 +151,7 @@ typedef struct Writer {
     Group groups[GROUP_RING]; /* tag % GROUP_RING */
     u64 next_tag, oldest_tag;
     bool group_open;
+    u32 group_limit;        /* payload bytes: a group fits a segment */
     Forward forward[FORWARD_PLACES];
     u32 *answered;          /* slots whose answer is filled in but not published */
     u32 answered_count;
@@ -218,6 +220,7 @@ void answer_flush(Writer *w);
 /* ---- recovery ---- */
 typedef struct Recovered {
     WalVerdict verdict;
+    u64 version; /* of the last commit applied, not published yet when the world is taken over */
     u64 transactions, chains_dropped;
     CommitRecord *answers; /* takeover: commits above the published version, `answer_lsns` beside them */
     u64 *answer_lsns;
@@ -226,6 +229,8 @@ typedef struct Recovered {
 MUST_CHECK bool recover_run(World *world, Shm *shm, Io *io, int wal_dir_fd, bool take_over, Recovered *ret, Error *err);
 /* The root role and its password: what must be logged first. false: nothing to log. */
 MUST_CHECK bool recover_root_record(World *world, Shm *shm, const char *password, ByteBuf *ret_frame);
+
+const SecretShm *recover_secret(const SecretShm *rows, u32 role_id); /* NULL when it has none */
 
 /* ---- the loop as steps, so that tests run it as a thread ---- */
 typedef struct WriterOptions {
