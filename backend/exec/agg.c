@@ -314,7 +314,7 @@ new_agg(Exec *e, const PlanNode *n)
     a->offsets = ARENA_ARRAY(e->arena, u32, p->call_count);
     for (u32 i = 0; i < p->call_count; i++) {
         a->offsets[i] = a->stride;
-        a->stride += ALIGN_UP(p->calls[i].kernel.state_bytes, 16u);
+        a->stride += ALIGN_UP(p->calls[i].kernel.state_bytes, 8u);
         a->any_distinct = a->any_distinct || p->calls[i].distinct;
     }
     a->classes = ARENA_ARRAY(e->arena, KeyClass, p->group_count);

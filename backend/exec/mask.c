@@ -4,6 +4,8 @@
  */
 #include "backend/exec/pred.h"
 
+#include "backend/kern/map.h"
+
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define FAST __attribute__((optimize("O3"), target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -57,31 +59,14 @@ mask_and_deleted(const u64 *bits, u32 first_row, u32 count, u8 *mask)
     }
 }
 
-FAST u32
-mask_count(const u8 *restrict mask, u32 count)
+u32
+mask_count(const u8 *mask, u32 count)
 {
-    u32 n = 0;
-    for (u32 i = 0; i < count; i++)
-        n += mask[i];
-    return n;
+    return kern_table()->count_bytes(mask, count);
 }
 
 u32
 mask_positions(const u8 *mask, u32 count, u16 *sel)
 {
-    u32 n = 0, i = 0;
-    for (; i + 8 <= count; i += 8) {
-        u64 word;
-        memcpy(&word, mask + i, 8);
-        if (!word)
-            continue;
-        for (u32 j = 0; j < 8; j++) {
-            sel[n] = (u16)(i + j);
-            n += mask[i + j];
-        }
-    }
-    for (; i < count; i++)
-        if (mask[i])
-            sel[n++] = (u16)i;
-    return n;
+    return kern_table()->select(mask, count, NULL, sel);
 }

@@ -231,8 +231,10 @@ run_job(Exec *e, Job *job, u32 wanted)
     end_job(job);
     if (pool.box)
         relax_store_u32(&pool.box->helpers_running, 0);
-    if (job->failed)
+    if (job->failed) {
+        interrupt_check(); /* what ends the session is thrown as such */
         err_rethrow(&job->error);
+    }
 }
 
 void
