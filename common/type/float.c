@@ -4,10 +4,9 @@
  *
  * Reading: a decimal of at most 15 digits with a small exponent is one exact integer times or over one exact power of
  * ten, so one rounding gives the right double; everything else goes through strtod, which glibc rounds correctly.
- * Writing, with extra_float_digits > 0: first the decimals people write (at most 15 digits, 6 for real), found as the
- * smallest k for which round(v x 10^k) / 10^k is v again: two different decimals of so few digits never share a double,
- * so the one found is the shortest. Else 15, 16, 17 digits by printf until one reads back. Exactly at a power of two, where
- * the gap below is half the gap above, a shorter neighbour may read back too: shortest_at_border looks for it.
+ * Writing, with extra_float_digits > 0: the Schubfach method (Raffaele Giulietti, "The Schubfach way to render doubles"): the gap
+ * around the value, scaled by a power of ten from a table so that it holds one to ten integers, and integer comparisons. The gap's
+ * ends do not count, since a reader may round a decimal exactly half way to either side.
  *
  * LIMITS: the LC_NUMERIC locale must be C (nothing calls setlocale).
  */
@@ -20,15 +19,13 @@
 
 static const double POW10_F64[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-static const float POW10_F32[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f, 1e8f, 1e9f, 1e10f};
 
 typedef struct FloatKind {
     TypeId type;
-    int digits;       /* that always survive text -> binary -> text */
-    int digits_exact; /* that tell any two values apart */
+    int digits; /* that always survive text -> binary -> text */
 } FloatKind;
 
-static const FloatKind DOUBLE = {TYPE_FLOAT8, 15, 17}, SINGLE = {TYPE_FLOAT4, 6, 9};
+static const FloatKind DOUBLE = {TYPE_FLOAT8, 15}, SINGLE = {TYPE_FLOAT4, 6};
 
 /* ---- reading ---- */
 
@@ -123,6 +120,16 @@ read_general(const FloatKind *k, Str in, double *ret_double, float *ret_single, 
     return true;
 }
 
+/* Within double's own rounding error of the middle between two floats: the 29 bits that a float drops are about 1000…0. */
+static bool
+is_half_way(double d)
+{
+    u64 bits;
+    memcpy(&bits, &d, sizeof bits);
+    u64 dropped = bits & 0x1fffffff;
+    return dropped >= 0x0fffffff && dropped <= 0x10000001;
+}
+
 bool
 f64_in(Str in, double *ret, Error *err)
 {
@@ -133,8 +140,12 @@ f64_in(Str in, double *ret, Error *err)
 bool
 f32_in(Str in, float *ret, Error *err)
 {
-    /* Up to 7 digits over a power of ten that is exact in a float would do as above; rounding twice would not. */
-    double unused;
+    double unused, d;
+    /* A decimal with few digits is read as a double; that rounds again to the right float unless it lies half way between two. */
+    if (read_simple(in, &d) && fabs(d) < 1e30 && (fabs(d) > 1e-30 || d == 0) && !is_half_way(d)) {
+        *ret = (float)d;
+        return true;
+    }
     return read_general(&SINGLE, in, &unused, ret, err);
 }
 
@@ -183,93 +194,62 @@ lay_out(const FloatKind *k, bool negative, const char *digits, u32 count, i32 ex
     return (u32)(at - to);
 }
 
-/* m x 10^-places as the shortest decimal. */
+/* digits x 10^exponent without the zeros at its end. */
 static u32
-lay_out_integer(const FloatKind *k, bool negative, u64 m, i32 places, char *to)
+lay_out_integer(const FloatKind *k, bool negative, u64 m, i32 exponent, char *to)
 {
     char digits[20];
     u32 count = digits_u64(m, digits);
-    i32 exponent = (i32)count - places;
+    i32 point = (i32)count + exponent;
     while (count > 1 && digits[count - 1] == '0')
         count--;
-    return lay_out(k, negative, digits, count, exponent, to);
+    return lay_out(k, negative, digits, count, point, to);
 }
 
-/* Is text exactly half way between v and its neighbour `next`? Then another reader may round it the other way. */
-static bool
-is_half_way(const char *text, double v, double next)
+typedef struct Power {
+    u64 high, low;
+} Power;
+
+enum { POWER_MIN = -292 };
+static const Power POWERS[] = {
+#define POW10(high, low) {high, low},
+#include "common/type/pow10.def"
+};
+
+/* The top 64 bits of power x c, with the lowest set when anything below is: enough to compare exactly. */
+static u64
+scale_to_odd(Power power, u64 c)
 {
-    enum { PLACES = 60 }; /* an exact half way has fewer, if it has 17 digits at all */
-    char exact[PLACES + 20], padded[PLACES + 20];
-    long double middle = ((long double)v + next) / 2, read = strtold(text, NULL);
-    if (read != middle)
-        return false;
-    /* Equal in 64 bits; compare all digits. */
-    snprintf(exact, sizeof exact, "%.*Le", PLACES, middle);
-    const char *e = strchr(text, 'e');
-    int digits = (int)(e - text);
-    bool point = memchr(text, '.', (size_t)digits) != NULL;
-    snprintf(padded, sizeof padded, "%.*s%s%0*d%s", digits, text, point ? "" : ".", PLACES + 2 - digits - !point, 0, e);
-    return strcmp(exact, padded) == 0;
+    u128 low = (u128)power.low * c, high = (u128)power.high * c + (u64)(low >> 64);
+    return (u64)(high >> 64) | ((u64)high > 1);
 }
 
-static bool
-reads_back(const FloatKind *k, const char *text, double v)
+/* The shortest decimal strictly inside the gap around c x 2^q, and of those the nearest: *ret x 10^exponent. border: the
+ * gap below is half as wide, since c x 2^q is a power of two. */
+static i32
+find_shortest(u64 c, i32 q, bool border, u64 *ret)
 {
-    if (k->type == TYPE_FLOAT4) {
-        float f = (float)v;
-        return strtof(text, NULL) == f && !is_half_way(text, v, nextafterf(f, 0)) &&
-               !is_half_way(text, v, nextafterf(f, INFINITY));
-    }
-    return strtod(text, NULL) == v && !is_half_way(text, v, nextafter(v, 0)) && !is_half_way(text, v, nextafter(v, INFINITY));
-}
-
-/* v > 0 as "d.ddde±x" of `count` digits into digits and exponent (first digit's power + 1); text is printf's. */
-static u32
-split_text(const char *text, char *digits, i32 *ret_exponent)
-{
-    u32 count = 0;
-    const char *at = text;
-    for (; *at && *at != 'e'; at++)
-        if (*at != '.')
-            digits[count++] = *at;
-    *ret_exponent = (i32)strtol(at + 1, NULL, 10) + 1;
-    while (count > 1 && digits[count - 1] == '0')
-        count--;
-    return count;
-}
-
-/* At a power of two the nearest decimal of `count` digits may lie below and not read back while the next one above does. */
-static bool
-next_above_reads_back(const FloatKind *k, char *text, double v)
-{
-    char *e = strchr(text, 'e');
-    for (char *at = e - 1; at >= text; at--) {
-        if (*at == '.')
-            continue;
-        if (*at != '9') {
-            (*at)++;
-            return reads_back(k, text, v);
+    i32 k = (q * 1262611 - (border ? 524031 : 0)) >> 22;    /* floor(log10(2^q)), or of 3/4 2^q */
+    i32 shift = q + ((-k * 1741647) >> 19) + 1;             /* q + floor(log2(10^-k)) + 1: 1 to 4 */
+    Power power = POWERS[-k - POWER_MIN];
+    u64 lower = scale_to_odd(power, (4 * c - 2 + border) << shift) + 1;
+    u64 value = scale_to_odd(power, (4 * c) << shift);
+    u64 upper = scale_to_odd(power, (4 * c + 2) << shift) - 1;
+    u64 s = value / 4; /* all three count quarters of 10^k */
+    if (s >= 10) {
+        u64 tens = s / 10;
+        bool below = lower <= 40 * tens, above = 40 * tens + 40 <= upper;
+        if (below != above) {
+            *ret = tens + above;
+            return k + 1;
         }
-        *at = '0';
     }
-    return false; /* all nines: the carry makes a shorter number, which was tried before */
-}
-
-static u32
-shortest(const FloatKind *k, bool negative, double v, bool border, char *to)
-{
-    char text[40], digits[24];
-    i32 exponent;
-    /* Subnormals have fewer digits than the always safe count; start from one there. */
-    bool subnormal = k->type == TYPE_FLOAT4 ? v < 0x1p-126 : v < 0x1p-1022;
-    for (int n = subnormal ? 1 : k->digits; n <= k->digits_exact; n++) {
-        snprintf(text, sizeof text, "%.*e", n - 1, v);
-        if (n == k->digits_exact || reads_back(k, text, v) || (border && next_above_reads_back(k, text, v)))
-            break;
-    }
-    u32 count = split_text(text, digits, &exponent);
-    return lay_out(k, negative, digits, count, exponent, to);
+    bool below = lower <= 4 * s, above = 4 * s + 4 <= upper;
+    if (below != above)
+        *ret = s + above;
+    else
+        *ret = s + (value > 4 * s + 2 || (value == 4 * s + 2 && (s & 1)));
+    return k;
 }
 
 static u32
@@ -308,20 +288,15 @@ f64_out(double v, i32 extra_float_digits, char *to)
         return put_rounded(&DOUBLE, v, extra_float_digits, to);
     if (v == 0)
         return put_zero(v, to);
-    bool negative = v < 0;
-    double x = fabs(v);
-    if (x >= 1e-5 && x < 1e15) {
-        for (i32 places = 0; places < (i32)COUNT_OF(POW10_F64); places++) {
-            double scaled = x * POW10_F64[places];
-            if (scaled >= 1e15)
-                break;
-            double m = rint(scaled);
-            if (m / POW10_F64[places] == x && m > 0)
-                return lay_out_integer(&DOUBLE, negative, (u64)m, places, to);
-        }
-    }
-    int unused;
-    return shortest(&DOUBLE, negative, x, frexp(x, &unused) == 0.5, to);
+    u64 bits, digits;
+    memcpy(&bits, &v, sizeof bits);
+    u64 fraction = bits & 0xfffffffffffffull, c = fraction;
+    i32 q = (i32)(bits >> 52 & 0x7ff);
+    bool normal = q > 0;
+    if (normal)
+        c |= 1ull << 52;
+    i32 exponent = find_shortest(c, MAX(q, 1) - 1075, normal && fraction == 0 && q > 1, &digits);
+    return lay_out_integer(&DOUBLE, bits >> 63, digits, exponent, to);
 }
 
 u32
@@ -333,18 +308,14 @@ f32_out(float v, i32 extra_float_digits, char *to)
         return put_rounded(&SINGLE, v, extra_float_digits, to);
     if (v == 0)
         return put_zero(v, to);
-    bool negative = v < 0;
-    float x = fabsf(v);
-    if (x >= 1e-4f && x < 1e6f) {
-        for (i32 places = 0; places < (i32)COUNT_OF(POW10_F32); places++) {
-            float scaled = x * POW10_F32[places];
-            if (scaled >= 1e6f)
-                break;
-            float m = rintf(scaled);
-            if (m / POW10_F32[places] == x && m > 0)
-                return lay_out_integer(&SINGLE, negative, (u64)m, places, to);
-        }
-    }
-    int unused;
-    return shortest(&SINGLE, negative, x, frexp(x, &unused) == 0.5, to);
+    u32 bits;
+    u64 digits;
+    memcpy(&bits, &v, sizeof bits);
+    u32 fraction = bits & 0x7fffff, c = fraction;
+    i32 q = (i32)(bits >> 23 & 0xff);
+    bool normal = q > 0;
+    if (normal)
+        c |= 1u << 23;
+    i32 exponent = find_shortest(c, MAX(q, 1) - 150, normal && fraction == 0 && q > 1, &digits);
+    return lay_out_integer(&SINGLE, bits >> 31, digits, exponent, to);
 }
