@@ -37,7 +37,8 @@ static const int HIDDEN[] = {SCMP_SYS(clone3), SCMP_SYS(openat2)};
 static int
 refuse_flag(scmp_filter_ctx ctx, int call, unsigned argument, u64 mask, u64 value)
 {
-    return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), call, 1, SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, mask, value));
+    struct scmp_arg_cmp is_set = {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
+    return seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), call, 1, &is_set);
 }
 
 static int
@@ -60,8 +61,9 @@ add_rules(scmp_filter_ctx ctx)
     /* Threads, but no processes; signals to the own process only (abort). */
     if (!err)
         err = refuse_flag(ctx, SCMP_SYS(clone), 0, CLONE_THREAD, 0);
+    struct scmp_arg_cmp is_other = {.arg = 0, .op = SCMP_CMP_NE, .datum_a = (u64)getpid()};
     if (!err)
-        err = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, SCMP_CMP(0, SCMP_CMP_NE, (u64)getpid()));
+        err = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, &is_other);
     return err;
 }
 

@@ -353,6 +353,8 @@ finish_lines(CopyIn *c)
 void
 copy_finish(CopyIn *c)
 {
+    if (!c->done && c->carry.len) /* a long row may have been waiting for more */
+        drop_used(c, parse(c, c->carry.data, c->carry.len));
     if (!c->done && c->spec.kind != COPY_KIND_BINARY && c->carry.len)
         finish_lines(c);
     if (!c->done && c->spec.kind == COPY_KIND_BINARY) {

@@ -19,7 +19,8 @@ typedef struct CsvField {
 static void
 put(CopyIn *c, const u8 *from, const u8 *to)
 {
-    buf_put(&c->unescaped, from, (size_t)(to - from));
+    if (from < to)
+        buf_put(&c->unescaped, from, (size_t)(to - from));
     if (c->unescaped.failed)
         err_throw(ERR_OUT_OF_MEMORY, "out of memory");
 }
@@ -48,7 +49,7 @@ static CsvField
 read_mixed(CopyIn *c, const u8 *p, const u8 *at, const u8 *end)
 {
     CsvField f = {.quoted = true, .odd = true};
-    bool odd;
+    bool odd = false;
     buf_clear(&c->unescaped);
     put(c, p, at);
     while (*at == c->quote) {
@@ -58,7 +59,7 @@ read_mixed(CopyIn *c, const u8 *p, const u8 *at, const u8 *end)
         put(c, p, at);
     }
     f.after = at;
-    f.text = (Str){(const char *)c->unescaped.data, (u32)c->unescaped.len};
+    f.text = c->unescaped.len ? (Str){(const char *)c->unescaped.data, (u32)c->unescaped.len} : STR_LIT("");
     return f;
 }
 

@@ -350,8 +350,12 @@ copy_store_str(CopyIn *c, CopyField *f, Str s, bool ascii)
         check_text(c, f, s);
     if (f->def.typmod >= 4 && UNLIKELY(s.len > f->chars_max))
         s = fit(c, f, s);
-    char *copy = heap_take(c, s.len);
-    memcpy(copy, s.ptr, s.len);
-    STORE(f, c, Str, ((Str){copy, s.len}));
+    if (s.len) {
+        char *copy = heap_take(c, s.len);
+        memcpy(copy, s.ptr, s.len);
+        s.ptr = copy;
+    } else
+        s = STR_LIT("");
+    STORE(f, c, Str, s);
     f->nulls[c->row] = 0;
 }

@@ -151,7 +151,7 @@ read_packet(Wire *w, Arena *a, u32 version, const u8 *data, u32 len, Startup *re
         read_pair(&r, (const char *)at, (const char *)name_end + 1);
         at = value_end + 1;
     }
-    if (at != end - 1)
+    if (at != end - 1 || *at)
         err_throw_fatal(ERR_PROTOCOL_VIOLATION, "invalid startup packet layout: expected terminator as last byte");
     if (!ret->user || !*ret->user)
         err_throw_fatal(ERR_INVALID_AUTHORIZATION, "no PostgreSQL user name specified in startup packet");

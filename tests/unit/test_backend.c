@@ -1,0 +1,192 @@
+/* test_backend.c: session parameters, and what is left to a hardened process. */
+#include "backend/guc.h"
+#include "backend/harden.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static Conf conf;
+static Guc *guc;
+
+static void
+make_guc(void)
+{
+    conf_defaults(&conf);
+    guc = guc_new(&conf);
+    ck_assert_ptr_nonnull(guc);
+}
+
+static const char *
+shown(const char *name)
+{
+    static char text[GUC_TEXT_MAX];
+    const char *spelled;
+    Error err;
+    return guc_show(guc, name, &spelled, text, sizeof text, &err) ? text : errcode_sqlstate(err.code);
+}
+
+/* The value after SET, or the SQLSTATE. */
+static const char *
+set(const char *name, const char *value)
+{
+    Error err;
+    return guc_set(guc, name, value, false, &err) ? shown(name) : errcode_sqlstate(err.code);
+}
+
+START_TEST(values_are_checked_and_shown)
+{
+    make_guc();
+    ck_assert_str_eq(set("client_encoding", "'utf-8'"), "UTF8");
+    ck_assert_str_eq(set("CLIENT_ENCODING", "latin1"), "22023");
+    ck_assert_str_eq(set("datestyle", "iso"), "ISO, MDY");
+    ck_assert_str_eq(set("datestyle", "german"), "0A000");
+    ck_assert_str_eq(set("datestyle", "odd"), "22023");
+    ck_assert_str_eq(set("extra_float_digits", "3"), "3");
+    ck_assert_str_eq(set("extra_float_digits", "4"), "22023");
+    ck_assert_str_eq(set("work_mem", "65536"), "64MB");
+    ck_assert_str_eq(set("work_mem", "1000kB"), "1000kB");
+    ck_assert_str_eq(set("jit", "tr"), "on");
+    ck_assert_str_eq(set("jit", "maybe"), "22023");
+    ck_assert_str_eq(set("bytea_output", "HEX"), "hex");
+    ck_assert_str_eq(set("bytea_output", "hexagon"), "22023");
+    ck_assert_str_eq(set("statement_timeout", "2s"), "2s");
+    ck_assert_str_eq(set("statement_timeout", "x"), "22023");
+    ck_assert_str_eq(set("port", "1"), "55P02");
+    ck_assert_str_eq(set("server_encoding", "x"), "55P02");
+    ck_assert_str_eq(set("nonsense", "1"), "42704");
+    ck_assert_str_eq(shown("a.b"), "42704");
+    ck_assert_str_eq(set("a.b", "c"), "c");
+    ck_assert_str_eq(set("default_transaction_isolation", "Read Committed"), "read committed");
+    ck_assert_str_eq(set("default_transaction_isolation", "serializable"), "0A000");
+    ck_assert_str_eq(set("standard_conforming_strings", "off"), "0A000");
+}
+END_TEST
+
+START_TEST(time_zones)
+{
+    static const struct { const char *set, *shown; i32 east_s; } CASES[] = {
+        {"UTC", "UTC", 0},         {"2", "<+02>-02", 7200},      {"-3.5", "<-03:30>+03:30", -12600}, {"<+05:30>-05:30", "<+05:30>-05:30", 19800},
+        {"Etc/GMT+3", "Etc/GMT+3", -10800}, {"UTC-1", "UTC-1", 3600}, {"+02:00", "+02:00", -7200},   {"Mars/Base", "22023", 0}, {"", "22023", 0},
+    };
+    make_guc();
+    for (size_t i = 0; i < COUNT_OF(CASES); i++) {
+        ck_assert_str_eq(set("TimeZone", CASES[i].set), CASES[i].shown);
+        if (CASES[i].shown[0] != '2')
+            ck_assert_int_eq(guc_format(guc).tz_offset_s, CASES[i].east_s);
+    }
+}
+END_TEST
+
+START_TEST(changes_can_be_undone)
+{
+    Error err;
+    make_guc();
+    ck_assert(guc_set(guc, "application_name", "start", true, &err));
+    set("application_name", "one");
+    set("lock_timeout", "1s");
+    guc_commit(guc);
+    set("application_name", "two");
+    set("lock_timeout", "2s");
+    guc_rollback(guc);
+    ck_assert_str_eq(shown("application_name"), "one");
+    ck_assert_str_eq(shown("lock_timeout"), "1s");
+    ck_assert(guc_reset_all(guc, &err));
+    ck_assert_str_eq(shown("application_name"), "start");
+    ck_assert_str_eq(shown("lock_timeout"), "30s");
+}
+END_TEST
+
+static int reports;
+
+static void
+note_report(void *ctx, const char *name, const char *value)
+{
+    (void)ctx, (void)name, (void)value;
+    reports++;
+}
+
+START_TEST(thirteen_parameters_are_reported_and_then_changes)
+{
+    make_guc();
+    guc_report(guc, note_report, NULL);
+    ck_assert_int_eq(reports, 13);
+    guc_report(guc, note_report, NULL);
+    ck_assert_int_eq(reports, 13);
+    set("application_name", "x");
+    set("jit", "on");
+    guc_report(guc, note_report, NULL);
+    ck_assert_int_eq(reports, 14);
+}
+END_TEST
+
+static void *
+run_thread(void *arg)
+{
+    return arg;
+}
+
+#define MUST_FAIL(call, code) do { errno = 0; if ((call) != -1 || errno != (code)) _exit(__LINE__ % 200 + 20); } while (0)
+
+START_TEST(a_hardened_process_has_no_way_out)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        int err = harden();
+        if (err == -ENOSYS)
+            _exit(77);
+        if (err || prctl(PR_GET_DUMPABLE) != 0)
+            _exit(2);
+        MUST_FAIL(open("/tmp/hardened", O_WRONLY | O_CREAT, 0600), EPERM);
+        MUST_FAIL(open("/dev/null", O_RDWR), EPERM);
+        MUST_FAIL(openat(AT_FDCWD, "/proc/self/mem", O_RDWR), EPERM);
+        MUST_FAIL(socket(AF_UNIX, SOCK_STREAM, 0), EPERM);
+        MUST_FAIL(execl("/bin/true", "true", NULL), EPERM);
+        MUST_FAIL(ptrace(PTRACE_ATTACH, getppid(), 0, 0), EPERM);
+        MUST_FAIL(syscall(SYS_process_vm_writev, getppid(), NULL, 0, NULL, 0, 0), EPERM);
+        MUST_FAIL(syscall(SYS_io_uring_setup, 1, NULL), EPERM);
+        MUST_FAIL(memfd_create("x", 0), EPERM);
+        MUST_FAIL(fchmod(0, 0600), EPERM);
+        MUST_FAIL(fork(), EPERM);
+        MUST_FAIL(kill(getppid(), SIGINT), EPERM);
+        int fd = open("/dev/zero", O_RDONLY);
+        pthread_t t;
+        if (fd < 0 || pthread_create(&t, NULL, run_thread, NULL) != 0 || pthread_join(t, NULL) != 0 || !malloc(1 << 20))
+            _exit(3);
+        _exit(0);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    ck_assert(WIFEXITED(status));
+    ck_assert_msg(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77, "check %d", WEXITSTATUS(status));
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("backend");
+    TCase *t = tcase_create("backend");
+    tcase_add_test(t, values_are_checked_and_shown);
+    tcase_add_test(t, time_zones);
+    tcase_add_test(t, changes_can_be_undone);
+    tcase_add_test(t, thirteen_parameters_are_reported_and_then_changes);
+    tcase_add_test(t, a_hardened_process_has_no_way_out);
+    suite_add_tcase(suite, t);
+    SRunner *r = srunner_create(suite);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
