@@ -276,10 +276,13 @@ starts_with(KernCall *c, u32 i)
     return true;
 }
 
+/* The first place at or behind `from`; `what` is not empty. */
 static const char *
 find(Str s, u32 from, Str what)
 {
-    return s.len - from < what.len ? NULL : memmem(s.ptr + from, s.len - from, what.ptr, what.len);
+    if (!what.ptr || s.len - from < what.len)
+        return NULL;
+    return memmem(s.ptr + from, s.len - from, what.ptr, what.len);
 }
 
 static bool
@@ -315,6 +318,16 @@ split_part(KernCall *c, u32 i)
 }
 
 /* ---- making ---- */
+
+/* Copies s and returns the place behind it. */
+static char *
+put(char *to, Str s)
+{
+    if (s.len)
+        memcpy(to, s.ptr, s.len);
+    return to + s.len;
+}
+
 static bool
 concat(KernCall *c, u32 i)
 {
@@ -322,8 +335,7 @@ concat(KernCall *c, u32 i)
     if ((u64)a.len + b.len > TEXT_MAX_BYTES)
         return too_long(c);
     char *to = arena_alloc(c->scratch, (size_t)a.len + b.len);
-    memcpy(to, a.ptr, a.len);
-    memcpy(to + a.len, b.ptr, b.len);
+    put(put(to, a), b);
     RET(c, Str, i) = (Str){to, a.len + b.len};
     return true;
 }
@@ -344,13 +356,9 @@ join(KernCall *c, u32 i, u32 first, Str between)
     for (u32 k = first; k < c->arg_count; k++) {
         if (ARG_NULL(c, k, i))
             continue;
-        if (count++) {
-            memcpy(at, between.ptr, between.len);
-            at += between.len;
-        }
-        Str s = ARG(c, k, Str, i);
-        memcpy(at, s.ptr, s.len);
-        at += s.len;
+        if (count++)
+            at = put(at, between);
+        at = put(at, ARG(c, k, Str, i));
     }
     RET(c, Str, i) = (Str){to, (u32)len};
     return true;
@@ -406,9 +414,7 @@ replace(KernCall *c, u32 i)
     u32 from = 0;
     while ((at = find(s, from, what))) {
         u32 gap = (u32)(at - s.ptr) - from;
-        memcpy(end, s.ptr + from, gap);
-        memcpy(end + gap, by.ptr, by.len);
-        end += gap + by.len;
+        end = put(put(end, sub(s, from, from + gap)), by);
         from += gap + what.len;
     }
     memcpy(end, s.ptr + from, s.len - from);
@@ -456,7 +462,7 @@ repeat(KernCall *c, u32 i)
         return too_long(c);
     char *to = arena_alloc(c->scratch, n * s.len);
     for (u64 k = 0; s.len && k < n; k++)
-        memcpy(to + k * s.len, s.ptr, s.len);
+        put(to + k * s.len, s);
     RET(c, Str, i) = (Str){to, (u32)(n * s.len)};
     return true;
 }
@@ -475,7 +481,7 @@ pad(KernCall *c, u32 i, bool at_left)
     if (want * 4 > TEXT_MAX_BYTES || pad_bytes + s.len > TEXT_MAX_BYTES)
         return too_long(c);
     char *to = arena_alloc(c->scratch, pad_bytes + s.len), *padding = at_left ? to : to + s.len;
-    memcpy(at_left ? to + pad_bytes : to, s.ptr, s.len);
+    put(at_left ? to + pad_bytes : to, s);
     for (u64 k = 0; k < pad_bytes; k += fill.len)
         memcpy(padding + k, fill.ptr, MIN(fill.len, pad_bytes - k));
     RET(c, Str, i) = (Str){to, (u32)(pad_bytes + s.len)};
