@@ -7,6 +7,7 @@
  *
  * Fails: world_reserve_catalog; the changes themselves take from what it promised.
  */
+#include "walwriter/secrets.h"
 #include "walwriter/world_int.h"
 
 /* ---- trees ---- */
@@ -341,7 +342,8 @@ world_put_role(World *w, const RoleDef *role, const char *verifier)
     copy_str((char *)(copy + 1), role->name, &copy->name);
     replace_roles(w, role->role_id, copy);
     w->next.next_role_id = MAX(w->next.next_role_id, role->role_id + 1);
-    (void)verifier; /* never in the world, which every backend reads: secrets.c keeps it */
+    if (w->shm->secrets) /* never in the world, which every backend reads */
+        secrets_put(w->shm->secrets, role->role_id, role->name, verifier);
 }
 
 void
@@ -350,4 +352,6 @@ world_drop_role(World *w, u32 role_id)
     if (!catalog_role(&w->next, role_id))
         return;
     replace_roles(w, role_id, NULL);
+    if (w->shm->secrets)
+        secrets_drop(w->shm->secrets, role_id);
 }

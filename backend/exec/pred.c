@@ -70,6 +70,7 @@ domain_of(PhysType phys, i128 *min, i128 *max)
     case PHYS_I16: *min = INT16_MIN; *max = INT16_MAX; return;
     case PHYS_I32: *min = INT32_MIN; *max = INT32_MAX; return;
     case PHYS_D64: *min = INT64_MIN + 1; *max = INT64_MAX; return;
+    case PHYS_D128: *min = 1 - POW10_I128[38]; *max = POW10_I128[38] - 1; return;
     default: *min = INT64_MIN; *max = INT64_MAX; return;
     }
 }
@@ -203,22 +204,27 @@ key_value(const Value *v, const ColumnDef *c, Value *ret)
         return false;
     TypeId to = (TypeId)c->type;
     bool number = v->type == TYPE_INT2 || v->type == TYPE_INT4 || v->type == TYPE_INT8 || v->type == TYPE_NUMERIC;
-    if (v->type == to || !number) {
+    bool scaled = c->phys == PHYS_D64 || c->phys == PHYS_D128;
+    if ((v->type == to && !scaled) || !number) {
         ret->type = to;
         return true;
     }
-    if (to == TYPE_NUMERIC) {
+    if (to == TYPE_NUMERIC && !scaled) {
         ret->num = num_from_i64(v->type == TYPE_INT2 ? v->i16v : v->type == TYPE_INT4 ? v->i32v : v->i64v);
         ret->type = to;
         return true;
     }
-    ScaledConst x = scale_value(v, 0);
+    if (to == TYPE_NUMERIC && v->type == to && v->num.kind == NUM_NAN)
+        return true;
+    ScaledConst x = scale_value(v, scaled ? c->scale : 0);
     i128 min, max;
     domain_of((PhysType)c->phys, &min, &max);
     if (x.kind != NUM_FINITE || !x.exact || x.floor < min || x.floor > max)
         return false;
     ret->type = to;
-    if (to == TYPE_INT2)
+    if (scaled) /* a value with more decimals than the column has was not exact */
+        ret->num = num_make(x.floor, c->scale);
+    else if (to == TYPE_INT2)
         ret->i16v = (i16)x.floor;
     else if (to == TYPE_INT4)
         ret->i32v = (i32)x.floor;

@@ -71,6 +71,14 @@ fix_parameter(Binder *b, BExpr *e, TypeId to)
     return e;
 }
 
+/* A numeric literal of more digits than numeric has; bind_number made it. */
+static bool
+is_long_number(const BExpr *e)
+{
+    return e->kind == BX_CAST && e->type == TYPE_NUMERIC && !e->explicit_cast && e->args[0]->kind == BX_CONST &&
+           e->args[0]->type == TYPE_UNKNOWN;
+}
+
 BExpr *
 coerce_type(Binder *b, BExpr *e, TypeId to, CastContext context)
 {
@@ -80,6 +88,8 @@ coerce_type(Binder *b, BExpr *e, TypeId to, CastContext context)
         return read_literal(b, e, to);
     if (e->type == TYPE_UNKNOWN && e->kind == BX_PARAM)
         return fix_parameter(b, e, to);
+    if (is_long_number(e) && (to == TYPE_FLOAT8 || to == TYPE_FLOAT4))
+        return read_literal(b, e->args[0], to);
     BExpr *c = bind_new(b, BX_CAST, to, e->position);
     c->explicit_cast = context == CAST_EXPLICIT;
     c->arg_count = 1;

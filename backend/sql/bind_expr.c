@@ -52,12 +52,20 @@ bind_number(Binder *b, const AExpr *e)
         return bind_integer(b, e, minus ? (i64)(0 - v) : (i64)v);
     BExpr *c = bind_const_null(b, TYPE_NUMERIC, bind_position(b, e->at));
     Error err;
-    if (!num_in(e->text, &c->value.num, &err)) {
+    if (num_in(e->text, &c->value.num, &err)) {
+        c->value.is_null = false;
+        return c;
+    }
+    if (err.code != ERR_NUMERIC_OUT_OF_RANGE) {
         err.position = c->position;
         err_rethrow(&err);
     }
-    c->value.is_null = false;
-    return c;
+    /* More than 38 digits: fine when a float is wanted (coerce_type reads the text again), else the cast fails. */
+    BExpr *cast = bind_new(b, BX_CAST, TYPE_NUMERIC, c->position);
+    cast->arg_count = 1;
+    cast->args = ARENA_ARRAY(b->arena, BExpr *, 1);
+    cast->args[0] = bind_const_text(b, TYPE_UNKNOWN, e->text, c->position);
+    return cast;
 }
 
 static BExpr *
@@ -417,9 +425,6 @@ output_name(const AExpr *e, Str *name)
         *name = sure > 1 ? inner : e->type->name.parts[e->type->name.count - 1];
         return sure > 1 ? 2 : 1;
     }
-    case AX_BOOL:
-        *name = STR_LIT("bool");
-        return 1;
     case AX_CASE: {
         const AExpr *otherwise = e->args[e->arg_count - 1];
         int sure = otherwise ? output_name(otherwise, &inner) : 0;
