@@ -106,7 +106,7 @@ wal_carry_read(Io *io, int dir_fd, u64 epoch, Lsn valid_through, WalCarry *ret)
     if (rc == 0) {
         u64 sequence;
         int error;
-        w.source.size = ret->segment_bytes = w.segment.segment_bytes;
+        w.source.size = w.segment.segment_bytes;
         wal_mark_read(io, dir_fd, &ret->proven, &sequence, &error);
         ret->proven = MAX(ret->proven, w.segment.start_lsn);
         rc = walk_segment(&w, valid_through, ret);
@@ -118,8 +118,10 @@ wal_carry_read(Io *io, int dir_fd, u64 epoch, Lsn valid_through, WalCarry *ret)
     if (rc == 0) {
         ret->proven = MIN(ret->proven, valid_through);
         forget_proven(ret);
-        for (u32 i = 0; i < ret->count; i++)
+        for (u32 i = 0; i < ret->count; i++) {
             ret->frames += ret->groups[i].head.frame_count;
+            ret->bytes += ret->groups[i].head.file_bytes;
+        }
     } else {
         wal_carry_free(ret);
     }

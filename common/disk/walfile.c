@@ -21,8 +21,8 @@
  *   40    u32 bytes in the file      44 u32 bytes of payload (a multiple of 8)
  *   48    u32 frames                 52 u32 CRC32C of the payload
  *   56    u32 flags (1: a seal, without frames)                 60 u32 CRC32C of the first sector with these four bytes zero
- *   64    the stream: u16 x n sums of the sectors (CRC32C, upper half xor lower; that of sector 0 is 0), the payload, the end mark
- *         "GGGSPEND", zeros to the end
+ *   64    the stream: u16 x n sums of the sectors (CRC32C, upper half xor lower, its lowest bit turned over if that is the sum of zeros and the sector is not
+ *         zero; that of sector 0 is 0), the payload, the end mark "GGGSPEND", zeros to the end
  *   Each further page begins with a stamp: u32 lower half of the epoch, u32 number of the page in its segment; the stream goes on behind it.
  *
  * Payload: frames, each u32 length, u32 0, bytes, zeros to a multiple of 8. The LSN of a frame is the group's + 64 + its offset in the payload.
@@ -142,6 +142,7 @@ wal_file_create(Io *io, int dir_fd, u32 segment_bytes, WalFile *ret)
 {
     u64 chance;
     env->random_bytes(&chance, sizeof chance);
+    ret->bytes = segment_bytes;
     snprintf(ret->name, sizeof ret->name, "spare.%016llx.tmp", (unsigned long long)chance);
     int rc = open_direct_or_not(io, IO_WAL_CREATE, dir_fd, ret->name, IO_READ | IO_WRITE | IO_CREATE | IO_EXCL, ret);
     if (rc == 0)

@@ -23,6 +23,8 @@ enum {
     WAL_GROUP_PAGES_MAX = (WAL_GROUP_MAX_BYTES + WAL_GROUP_OVERHEAD + WAL_PAGE_PAYLOAD - 1) / WAL_PAGE_PAYLOAD,
     WAL_GROUP_FILE_BYTES_MAX = WAL_GROUP_PAGES_MAX * WAL_PAGE,
     WAL_SEGMENT_BYTES_MIN = 64 * 1024,
+    /* A writer's first segment is made while the start waits for it, so it is small; it holds the largest group. */
+    WAL_FIRST_SEGMENT_BYTES = 8 << 20,
     WAL_NAME_BYTES = 40
 };
 
@@ -69,6 +71,7 @@ typedef enum WalTear { WAL_TEAR_NONE, WAL_TEAR_TORN, WAL_TEAR_ROT } WalTear;
 /* Look at the sectors of a group with a readable head. cut_sector: the sector of it (UINT32_MAX none) that may end in the middle, as all behind
  * it is zero and no end mark stands there. */
 WalTear wal_group_tear(const u8 *image, const WalGroupHead *head, u32 cut_sector);
+u32 wal_group_mark_offset(const WalGroupHead *head); /* in the image */
 bool wal_is_zero(const u8 *bytes, size_t len);
 
 /* ---- segments ---- */
@@ -91,6 +94,7 @@ u64 wal_epoch_new(u32 counter);
 typedef struct WalFile {
     int fd; /* -1: none */
     bool direct;
+    u32 bytes;
     char name[WAL_NAME_BYTES];
 } WalFile;
 
@@ -121,8 +125,7 @@ typedef struct WalCarry {
     Lsn proven; /* everything below is durable for sure */
     WalCarried groups[WAL_CARRY_MAX];
     u32 count;
-    u64 frames;
-    u32 segment_bytes;
+    u64 frames, bytes; /* bytes: of the groups in the file */
 } WalCarry;
 
 /* The groups of the segment from the last proven LSN to valid_through. 0 or -errno. */

@@ -46,10 +46,22 @@ sum_offset(u32 sector)
 }
 
 static u16
+fold(u32 c)
+{
+    return (u16)(c ^ c >> 16);
+}
+
+/* A sector that is not zero never has the sum of a zero one, so a sector that did not reach the disk is always seen. */
+static u16
 sector_sum(const u8 *image, u32 sector)
 {
-    u32 c = crc32c(0, image + sector * WAL_SECTOR, WAL_SECTOR);
-    return (u16)(c ^ c >> 16);
+    static const u8 zeros[WAL_SECTOR];
+    static u16 zero_sum;
+    const u8 *at = image + sector * WAL_SECTOR;
+    if (zero_sum == 0)
+        zero_sum = fold(crc32c(0, zeros, WAL_SECTOR));
+    u16 sum = fold(crc32c(0, at, WAL_SECTOR));
+    return sum == zero_sum && !wal_is_zero(at, WAL_SECTOR) ? sum ^ 1 : sum;
 }
 
 void
@@ -169,6 +181,13 @@ wal_group_check(const u8 *image, const WalGroupHead *head, u32 first_page, u8 *p
             return "the padding is not zero";
     }
     return check_frames(payload, head);
+}
+
+u32
+wal_group_mark_offset(const WalGroupHead *head)
+{
+    u32 run;
+    return stream_at(sums_bytes(head->file_bytes) + head->payload_bytes, &run);
 }
 
 WalTear

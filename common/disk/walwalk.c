@@ -7,7 +7,8 @@
  *   2. Nothing but zeros from here on: the clean end.
  *   3. Each sector of the group that is wrong by its sum, or the head's sector, is all zeros: it never reached the disk; torn.
  *   4. As 3, but one sector is whole up to some byte, and from there on to the segment's end all is zero: cut, as by a copy that ended early. Only when
- *      the last bytes that are not zero are no end mark, since with it the group was written whole and something else is wrong. Torn.
+ *      the last bytes that are not zero stand before the group's end mark or are the beginning of it, since with it the group was written whole and
+ *      something else is wrong. Torn.
  *   5. Anything else: rot.
  * Later groups are taken as witnesses by their heads alone (a head has a checksum, its segment's epoch and its own LSN).
  */
@@ -78,10 +79,12 @@ wal_walk_next(WalWalk *w)
 static int
 last_word(const u8 *page)
 {
-    for (int at = WAL_PAGE - 8; at >= 0; at -= 8)
-        if (get_le64(page + at) != 0)
-            return at;
-    return -1;
+    if (wal_is_zero(page, WAL_PAGE))
+        return -1;
+    int at = WAL_PAGE - 8;
+    while (get_le64(page + at) == 0)
+        at -= 8;
+    return at;
 }
 
 /* What stands behind a place: the last word that is not zero, and the first group that knows the place as durable. */
@@ -117,28 +120,70 @@ look_behind(WalWalk *w, Behind *ret)
     return true;
 }
 
+/* An end mark, or one with a damaged byte; one without its last byte is taken for cut off. */
+static bool
+looks_like_mark(u64 word)
+{
+    u64 wrong = word ^ WAL_END_MARK;
+    int bytes = 0;
+    for (int i = 0; i < 8; i++)
+        bytes += (wrong >> 8 * i & 255) != 0;
+    return bytes == 0 || (bytes == 1 && (wrong >> 56 == 0 || word >> 56 != 0));
+}
+
+/* The mark's first bytes, then zeros. */
+static bool
+begins_mark(u64 word)
+{
+    for (int bytes = 1; bytes < 8; bytes++)
+        if (word == (WAL_END_MARK & ((1ull << 8 * bytes) - 1)))
+            return true;
+    return false;
+}
+
+/* Rule 4 where the head cannot be read: its sector holds no end mark, and is the last with anything in it. */
+static bool
+head_cut_off(const WalWalk *w, const u8 *sector, const Behind *behind)
+{
+    for (u32 at = 0; at < WAL_SECTOR; at += 8)
+        if (looks_like_mark(get_le64(sector + at)))
+            return false;
+    return behind->last_offset < w->offset + WAL_SECTOR;
+}
+
+/* Rule 4 with a readable head: the sector of the group in which it was cut, UINT32_MAX when it was not. */
+static u32
+cut_sector(const WalWalk *w, const WalGroupHead *head, const Behind *behind)
+{
+    u64 mark = w->offset + wal_group_mark_offset(head);
+    if (behind->last_offset > mark || looks_like_mark(behind->last_word) ||
+        (behind->last_offset == mark && !begins_mark(behind->last_word)))
+        return UINT32_MAX;
+    return (u32)((behind->last_offset - w->offset) / WAL_SECTOR);
+}
+
 /* Rules 3 to 5. */
 static WalTear
 look_at_sectors(WalWalk *w, const Behind *behind)
 {
     WalGroupHead head;
-    u64 cut = UINT64_MAX; /* sector of the segment that may end in the middle */
     const u8 *image = wal_source_bytes(&w->source, w->offset, WAL_PAGE);
     if (!image)
         return WAL_TEAR_NONE;
-    if (behind->last_word != WAL_END_MARK)
-        cut = behind->last_offset / WAL_SECTOR;
-    u64 first = w->offset / WAL_SECTOR;
     if (!wal_group_head_read(image, &head))
-        return cut == first || wal_is_zero(image, WAL_SECTOR) ? WAL_TEAR_TORN : WAL_TEAR_ROT;
+        return wal_is_zero(image, WAL_SECTOR) || head_cut_off(w, image, behind) ? WAL_TEAR_TORN : WAL_TEAR_ROT;
     if (head.epoch != w->segment.epoch || head.lsn != wal_walk_lsn(w) || head.sequence != w->sequence ||
         w->offset + head.file_bytes > w->source.size)
         return WAL_TEAR_ROT;
     image = wal_source_bytes(&w->source, w->offset, head.file_bytes);
     if (!image)
         return WAL_TEAR_NONE;
-    WalTear tear = wal_group_tear(image, &head, cut >= first && cut - first < UINT32_MAX ? (u32)(cut - first) : UINT32_MAX);
-    return tear == WAL_TEAR_NONE ? WAL_TEAR_ROT : tear; /* every sector right and yet no valid group: nobody wrote that */
+    u32 cut = cut_sector(w, &head, behind);
+    WalTear tear = wal_group_tear(image, &head, cut);
+    if (tear != WAL_TEAR_NONE)
+        return tear;
+    /* Every sector seems right and yet it is no valid group: nobody wrote that; or the sum of a cut sector agrees by chance. */
+    return cut != UINT32_MAX ? WAL_TEAR_TORN : WAL_TEAR_ROT;
 }
 
 WalTail

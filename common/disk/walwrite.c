@@ -127,21 +127,21 @@ tend_spare(WalWriter *w)
         start_spare(w);
 }
 
-/* Begin a new segment on the spare, with these groups in it. On failure the one in use is unchanged. */
+/* Begin a new segment on the spare (without one: on a new file of at least `bytes`), with these groups in it. On failure the one in use is unchanged. */
 static int
-take_segment(WalWriter *w, Lsn start_lsn, Lsn valid_through, WalCarried *const *groups, u32 count)
+take_segment(WalWriter *w, Lsn start_lsn, Lsn valid_through, u32 bytes, WalCarried *const *groups, u32 count)
 {
     Spare *s = &w->spare;
     join_spare(w, true);
     if (s->file.fd < 0) {
-        int rc = wal_file_create(w->io, w->dir_fd, w->segment_bytes, &s->file);
+        int rc = wal_file_create(w->io, w->dir_fd, bytes, &s->file);
         if (rc < 0)
             return rc;
     }
     WalFile file = s->file;
     s->file.fd = -1;
     WalSegmentHead head = {.epoch = wal_epoch_new(++w->counter), .prev_epoch = w->segment.epoch, .start_lsn = start_lsn,
-                           .prev_valid_through = valid_through, .segment_bytes = w->segment_bytes};
+                           .prev_valid_through = valid_through, .segment_bytes = file.bytes};
     int rc = wal_file_start(w->io, w->dir_fd, &file, &head, w->page, groups, count);
     if (rc < 0) {
         wal_file_drop(w->io, w->dir_fd, &file);
@@ -235,8 +235,8 @@ fail_over(WalWriter *w, u32 i)
         groups[count] = &slot_at(w, k)->group;
         bytes += groups[count++]->head.file_bytes;
     }
-    ensure(bytes <= w->segment_bytes); /* they stood in one segment before */
-    int rc = take_segment(w, groups[0]->head.lsn, w->durable, groups, count);
+    ensure(bytes <= w->segment_bytes);
+    int rc = take_segment(w, groups[0]->head.lsn, w->durable, w->segment_bytes, groups, count);
     for (u32 k = i; k < w->count; k++) {
         Slot *s = slot_at(w, k);
         s->state = rc == 0 ? SLOT_DURABLE : SLOT_LOST;
@@ -274,14 +274,14 @@ settle(WalWriter *w)
 static int
 make_room(WalWriter *w, u32 file_bytes)
 {
-    if (w->offset + file_bytes <= w->segment_bytes)
+    if (w->offset + file_bytes <= w->segment.segment_bytes)
         return 0;
     drain(w);
     settle(w);
-    if (w->stopped || w->offset + file_bytes <= w->segment_bytes)
+    if (w->stopped || w->offset + file_bytes <= w->segment.segment_bytes)
         return w->stopped;
     ensure(w->durable == w->next_lsn);
-    int rc = take_segment(w, w->next_lsn, w->durable, NULL, 0);
+    int rc = take_segment(w, w->next_lsn, w->durable, w->segment_bytes, NULL, 0);
     if (rc < 0)
         stop_writes(w, rc);
     return rc;
@@ -386,15 +386,13 @@ succeed(WalWriter *w, Lsn valid_through)
     int rc = w->segment.epoch ? wal_carry_read(w->io, w->dir_fd, w->segment.epoch, valid_through, &carry) : 0;
     if (rc < 0)
         return rc;
+    u64 bytes = MIN((u64)w->segment_bytes, (u64)WAL_FIRST_SEGMENT_BYTES);
     for (u32 i = 0; i < carry.count; i++)
         groups[i] = &carry.groups[i];
-    if (carry.frames == 0) { /* at most a seal */
-        rc = take_segment(w, w->next_lsn, carry.proven, NULL, 0);
-    } else {
-        w->segment_bytes = MAX(w->segment_bytes, carry.segment_bytes); /* the setting may have been made smaller */
-        w->spare.segment_bytes = w->segment_bytes;
-        rc = take_segment(w, carry.proven, carry.proven, groups, carry.count);
-    }
+    if (carry.frames == 0) /* at most a seal */
+        rc = take_segment(w, w->next_lsn, carry.proven, (u32)bytes, NULL, 0);
+    else
+        rc = take_segment(w, carry.proven, carry.proven, (u32)MAX(bytes, WAL_PAGE + carry.bytes), groups, carry.count);
     wal_carry_free(&carry);
     return rc;
 }
@@ -625,7 +623,7 @@ wal_seal(WalWriter *w)
     if (w->stopped || w->durable == w->sealed)
         return w->stopped;
     ensure(w->durable == w->next_lsn);
-    bool fits = w->offset + WAL_PAGE <= w->segment_bytes;
+    bool fits = w->offset + WAL_PAGE <= w->segment.segment_bytes;
     int rc = fits ? write_seal(w) : 0;
     if (fits && rc == 0) {
         w->sequence++;
@@ -636,7 +634,7 @@ wal_seal(WalWriter *w)
     }
     if (rc < 0)
         say_warn("sealing segment \"%s\" of the redo log failed: %s; its successor is tried", w->file.name, strerror(-rc));
-    rc = take_segment(w, w->next_lsn, w->durable, NULL, 0); /* its head is as good as a seal */
+    rc = take_segment(w, w->next_lsn, w->durable, w->segment_bytes, NULL, 0); /* its head is as good as a seal */
     if (rc < 0)
         stop_writes(w, rc);
     return rc;
@@ -648,7 +646,7 @@ wal_writer_resume(WalWriter *w, Error *err)
     ensure(!w->open);
     if (!w->stopped)
         return true;
-    int rc = take_segment(w, w->next_lsn, w->durable, NULL, 0);
+    int rc = take_segment(w, w->next_lsn, w->durable, w->segment_bytes, NULL, 0);
     if (rc < 0)
         return error_set(err, rc == -ENOSPC || rc == -EDQUOT ? ERR_DISK_FULL : ERR_IO_ERROR, "could not begin a segment of the redo log: %s",
                          strerror(-rc));

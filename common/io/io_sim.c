@@ -693,8 +693,14 @@ void
 io_sim_put(Io *io, const char *path, const void *data, u64 len)
 {
     Sim *s = io->state;
-    SimFile *f = new_file(s);
+    SimName *n = find_name(&s->now, path);
+    SimFile *f = n && n->file ? n->file : new_file(s);
+    if (f->size > len) {
+        memset(f->now + len, 0, f->size - len);
+        memset(f->dirty, 1, f->capacity / IO_SIM_SECTOR);
+    }
     change(f, data, len, 0);
+    f->size = len;
     make_safe(f, 0, f->capacity / IO_SIM_SECTOR);
     f->safe_size = f->size;
     add_name(&s->now, path, f);
