@@ -45,5 +45,6 @@ backend_main(Boot *boot)
     s->message = arena_new("message", s->memory_limit_bytes, arena_full_throw);
     if (!s->arena || !s->message)
         say_fatal("no memory for a session");
+    exec_init(&boot->shm, boot->slot, (u32)conf_int(&boot->conf, worker_threads));
     session_run(s);
 }

@@ -160,7 +160,7 @@ fill(Session *s, CachedPlan *p, Arena *a, const char *source)
     const Root *root = session_root(s);
     BindContext bind = {
         .root = root, .role_id = s->role_id, .role_name = s->role_name, .database = s->database, .source = source,
-        .declared_count = p->declared_count, .declared = p->declared, .format = &s->format,
+        .declared_count = p->declared_count, .declared = p->declared, .no_params = p->is_simple, .format = &s->format,
     };
     p->catalog_version = catalog_version(root);
     p->format_serial = s->format_serial;
@@ -212,6 +212,7 @@ plans_make_once(Session *s, const char *text, u32 len, const ParsedStmt *parsed)
     p->text = text;
     p->text_len = len;
     p->parsed = parsed->tree ? parsed : NULL;
+    p->is_simple = true;
     fill(s, p, s->message, text);
     return p;
 }

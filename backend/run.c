@@ -59,7 +59,6 @@ run_statement(Session *s, Portal *p)
     case BST_CREATE_TABLE:
     case BST_DROP_TABLE:
     case BST_TRUNCATE:
-    case BST_ALTER_ROLE:
         run_write(s, p);
         break;
     case BST_SHOW:
@@ -74,6 +73,7 @@ run_statement(Session *s, Portal *p)
     case BST_CHECKPOINT:
     case BST_DEALLOCATE:
     case BST_DISCARD:
+    case BST_ALTER_ROLE:
         p->tag = utility_run(s, b);
         break;
     case BST_NOOP: /* VACUUM, ANALYZE: nothing to do, and the tag says it was done */

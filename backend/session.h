@@ -29,7 +29,7 @@ typedef struct CachedPlan {
     struct CachedPlan *chain, *newer, *older; /* hash chain, order of use */
     Arena *arena;                             /* NULL: lives in the message's arena */
     u32 refs;
-    bool in_cache;
+    bool in_cache, is_simple; /* is_simple: made once, for a simple Query */
     u64 hash, catalog_version, format_serial;
     const char *text;
     u32 text_len, declared_count;
@@ -181,7 +181,7 @@ u64 copyin_run(Session *s, Portal *p);
 void utility_describe(Session *s, CachedPlan *p, Arena *a);
 void utility_show(Session *s, Portal *p);
 void utility_explain(Session *s, Portal *p);
-/* SET, RESET, transaction statements, DEALLOCATE, DISCARD, CHECKPOINT: to the tag that completes it. */
+/* SET, RESET, transaction statements, DEALLOCATE, DISCARD, CHECKPOINT, ALTER ROLE: to the tag that completes it. */
 const char *utility_run(Session *s, const BStmt *b);
 
 #endif

@@ -17,7 +17,7 @@ run_one(Session *s, CachedPlan *plan)
         reply_empty(s->wire, MSG_B_EMPTY_QUERY);
         return;
     }
-    if (plan->stmt->param_count)
+    if (plan->stmt->param_count) /* cached by an extended Parse of the same text */
         err_throw(ERR_UNDEFINED_PARAMETER, "there is no parameter $1");
     if (plan->parsed->is_write)
         session_count_write(s, plan->parsed);

@@ -132,12 +132,14 @@ utility_explain(Session *s, Portal *p)
 /* ---- without rows ---- */
 
 static void
-set_parameter(Session *s, const BStmt *b)
+set_parameters(Session *s, const BStmt *b)
 {
     Error err;
     if (b->local) {
-        /* Outside of a block it ends with this statement, that is at once; but the value is judged. */
-        session_notice(s, REPLY_WARNING, ERR_NO_ACTIVE_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
+        /* Outside of a block it would end with this statement, that is at once. */
+        bool transaction = strncmp(b->name, "transaction_", 12) == 0;
+        session_notice(s, REPLY_WARNING, ERR_NO_ACTIVE_TRANSACTION,
+                       transaction ? "SET TRANSACTION can only be used in transaction blocks" : "SET LOCAL can only be used in transaction blocks");
         return;
     }
     for (u32 i = 0; i < b->setting_count; i++)
@@ -207,16 +209,40 @@ checkpoint(Session *s)
     txn_checkpoint(s->txn);
 }
 
+/* ALTER ROLE … PASSWORD: a verifier made by the client is stored as it is, a password becomes one here. */
+static void
+alter_role(Session *s, const BStmt *b)
+{
+    const RoleDef *role = catalog_find_role(session_root(s), str_of(b->name));
+    char verifier[SCRAM_VERIFIER_MAX] = "";
+    ScramVerifier parsed;
+    if (!role)
+        err_throw(ERR_UNDEFINED_OBJECT, "role \"%s\" does not exist", b->name);
+    if (!s->superuser && role->role_id != s->role_id)
+        err_throw(ERR_INSUFFICIENT_PRIVILEGE, "permission denied");
+    if (b->text && scram_parse(b->text, &parsed)) {
+        if (strlen(b->text) >= sizeof verifier)
+            err_throw(ERR_INVALID_PARAMETER_VALUE, "the password's verifier is too long");
+        strcpy(verifier, b->text);
+    } else if (b->text && *b->text)
+        scram_make(b->text, verifier);
+    else if (b->text)
+        session_notice(s, REPLY_NOTICE, ERR_NONE, "empty string is not a valid password, clearing password");
+    if (txn_put_role(s->txn, role, verifier) != TXN_DONE)
+        err_throw(ERR_SERIALIZATION_FAILURE, "could not change the role because it changed meanwhile");
+}
+
 const char *
 utility_run(Session *s, const BStmt *b)
 {
     switch ((int)b->kind) {
-    case BST_SET: set_parameter(s, b); return "SET";
+    case BST_SET: set_parameters(s, b); return "SET";
     case BST_RESET: reset(s, b); return "RESET";
     case BST_TRANSACTION: return run_transaction(s, b);
     case BST_DEALLOCATE: return deallocate(s, b);
     case BST_DISCARD: return discard(s, b);
     case BST_CHECKPOINT: checkpoint(s); return "CHECKPOINT";
+    case BST_ALTER_ROLE: alter_role(s, b); return "ALTER ROLE";
     default: err_throw(ERR_INTERNAL_ERROR, "statement of kind %d is no utility", b->kind);
     }
 }
