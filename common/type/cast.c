@@ -94,10 +94,10 @@ static bool
 from_integer(const Value *v, TypeId t, i32 typmod, Value *ret, Error *err)
 {
     i64 n = integer_of(v);
+    if (v->type == TYPE_OID && t != TYPE_OID && t != TYPE_INT4 && t != TYPE_INT8)
+        return no_cast(err, v->type, t);
     if (is_integer(t))
         return store_integer(n, v->type, t, ret, err);
-    if (v->type == TYPE_OID)
-        return no_cast(err, v->type, t);
     if (t == TYPE_FLOAT4) {
         ret->f32v = (float)n; /* one rounding */
         return true;
@@ -187,7 +187,7 @@ to_text(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, boo
     Str s;
     if (is_text(v->type)) {
         s = v->str;
-    } else if (v->type == TYPE_BOOL) {
+    } else if (v->type == TYPE_BOOL && t != TYPE_NAME) { /* a cast of its own; to name goes through the text form */
         s = v->b ? STR_LIT("true") : STR_LIT("false");
     } else {
         ByteBuf buf = {0};

@@ -349,6 +349,52 @@ case_cast(void)
         answer_error(&err);
 }
 
+/* Every type to every type. */
+static void
+case_cast_pair(void)
+{
+    static const struct {
+        const char *name;
+        TypeId t;
+        i32 typmod;
+        const char *samples[6];
+    } TYPES[] = {
+        {"bool", TYPE_BOOL, -1, {"t", "f", "t", "f", "t", "f"}},
+        {"int2", TYPE_INT2, -1, {"0", "1", "-1", "32767", "-32768", "7"}},
+        {"int4", TYPE_INT4, -1, {"0", "1", "-1", "2147483647", "-2147483648", "40000"}},
+        {"int8", TYPE_INT8, -1, {"0", "1", "-1", "9223372036854775807", "-9223372036854775808", "4294967295"}},
+        {"float4", TYPE_FLOAT4, -1, {"0", "0.5", "-1.5", "3e38", "NaN", "-Infinity"}},
+        {"float8", TYPE_FLOAT8, -1, {"2.5", "0.5", "-3.5", "1e20", "NaN", "Infinity"}},
+        {"numeric", TYPE_NUMERIC, -1, {"0.5", "-1.5", "123456.789", "1e20", "NaN", "Infinity"}},
+        {"numeric(6,2)", TYPE_NUMERIC, ((6 << 16) | 2) + 4, {"0.5", "-1.5", "1234.56", "-9999.99", "NaN", "0"}},
+        {"text", TYPE_TEXT, -1, {"1", " true ", "2026-01-02", "1.5", "abc", "infinity"}},
+        {"varchar(4)", TYPE_VARCHAR, 8, {"1", "t", "2026", "1.5", "abcd", "inf"}},
+        {"name", TYPE_NAME, -1, {"1", "true", "2026-01-02", "1.5", "abc", "now"}},
+        {"date", TYPE_DATE, -1, {"2026-01-02", "0044-03-15 BC", "infinity", "-infinity", "5874897-12-31", "epoch"}},
+        {"timestamp", TYPE_TIMESTAMP, -1, {"2026-01-02 03:04:05.678", "1999-12-31 23:59:59.9", "infinity", "-infinity", "294276-12-31", "epoch"}},
+        {"timestamptz", TYPE_TIMESTAMPTZ, -1, {"2026-01-02 03:04:05.678", "0044-03-15 BC", "infinity", "-infinity", "294276-12-31", "epoch"}},
+        {"timestamp(1)", TYPE_TIMESTAMP, 1, {"2026-01-02 03:04:05.678", "1999-12-31 23:59:59.95", "infinity", "-infinity", "294276-12-31", "epoch"}},
+        {"oid", TYPE_OID, -1, {"0", "1", "4294967295", "2147483648", "26", "7"}},
+    };
+    u64 from = roll(COUNT_OF(TYPES)), to = roll(COUNT_OF(TYPES));
+    const char *text = TYPES[from].samples[roll(6)];
+    char sql[256];
+    if (TYPES[from].t == TYPE_NAME && strcmp(text, "now") == 0)
+        text = "x";
+    snprintf(sql, sizeof sql, "select ('%s'::%s::%s)::text", text, TYPES[from].name, TYPES[to].name);
+    if (as_sql) {
+        ask(sql);
+        return;
+    }
+    Value v, out;
+    Error err;
+    if (value_in(arena, &FORMAT, TYPES[from].t, TYPES[from].typmod, str_of(text), &v, &err) &&
+        value_cast(arena, &FORMAT, &v, TYPES[to].t, TYPES[to].typmod, true, &out, &err))
+        answer_value(&out);
+    else
+        answer_error(&err);
+}
+
 /* ---- dates ---- */
 
 static void
@@ -436,7 +482,7 @@ int
 main(int argc, char **argv)
 {
     static void (*const CASES[])(void) = {case_arithmetic, case_arithmetic, case_rounding, case_function, case_power, case_avg,
-                                          case_decimal_text, case_integer_text, case_double, case_float, case_cast, case_moment,
+                                          case_decimal_text, case_integer_text, case_double, case_float, case_cast, case_cast_pair, case_moment,
                                           case_moment, case_moment, case_field};
     if (argc != 4)
         return 2;

@@ -277,6 +277,35 @@ START_TEST(bad_bytes_are_refused)
 }
 END_TEST
 
+/* Whatever comes in is read or refused; what is read can be written. */
+START_TEST(noise_is_survived)
+{
+    static const char ALPHABET[] = "0123456789+-.:/ eEtTzZxXnNaAiIfF_,JjBbCcPpMm\xc3\xa4\0";
+    u64 state = 1;
+    for (u32 i = 0; i < 40000; i++) {
+        u8 text[40];
+        state = state * 6364136223846793005ull + 1442695040888963407ull;
+        u64 x = state ^ state >> 31;
+        u32 len = (u32)(x % 39);
+        for (u32 j = 0; j < len; j++) {
+            x = x * 0x9e3779b97f4a7c15ull + j;
+            text[j] = i % 2 ? (u8)(x >> 56) : (u8)ALPHABET[(x >> 40) % sizeof ALPHABET];
+        }
+        TypeId t = (TypeId)(1 + i / 2 % (TYPE_COUNT - 1));
+        i32 typmod = t == TYPE_NUMERIC && i % 3 == 0 ? numeric_typmod(10, 3) : -1;
+        Value v;
+        u8 *copy = malloc(len ? len : 1); /* of the exact size, so that a sanitizer sees a step beyond */
+        memcpy(copy, text, len);
+        buf_clear(&buf);
+        if (value_in(arena, &FORMAT, t, typmod, (Str){(char *)copy, len}, &v, NULL))
+            value_out(&buf, &FORMAT, &v);
+        if (value_recv(arena, t, typmod, copy, len, &v, NULL))
+            value_out(&buf, &FORMAT, &v);
+        free(copy);
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -291,6 +320,7 @@ main(void)
     tcase_add_test(c, order);
     tcase_add_test(c, physical_forms);
     tcase_add_test(c, bad_bytes_are_refused);
+    tcase_add_test(c, noise_is_survived);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

@@ -69,7 +69,7 @@ count_digits(const char *text)
 
 START_TEST(doubles_are_shortest)
 {
-    for (u32 i = 0; i < 100000; i++) {
+    for (u32 i = 0; i < 10000; i++) {
         u64 bits = next() & INT64_MAX;
         double v, back;
         if (i % 4 == 0)
@@ -93,7 +93,7 @@ END_TEST
 
 START_TEST(floats_are_shortest)
 {
-    for (u32 i = 0; i < 100000; i++) {
+    for (u32 i = 0; i < 10000; i++) {
         u32 bits = (u32)next() & INT32_MAX;
         float v, back;
         if (i % 4 == 0)
@@ -113,7 +113,7 @@ END_TEST
 START_TEST(reals_are_rounded_once)
 {
     /* Decimals close to the middle between two floats, where going through double would round twice. */
-    for (u32 i = 0; i < 100000; i++) {
+    for (u32 i = 0; i < 10000; i++) {
         u32 bits = 0x30000000u + (u32)next() % 0x20000000u;
         float v, back;
         memcpy(&v, &bits, 4);
