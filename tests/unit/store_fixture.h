@@ -18,6 +18,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Check writes a line at every ck_assert; loops over rows use this. */
+#define HOLDS(e) ((e) ? (void)0 : ck_abort_msg("%s", #e))
+
 enum { FIX_COLUMNS = 9, FIX_TEXT = 2, FIX_BATCH = 8192 };
 
 typedef struct FixRow {
