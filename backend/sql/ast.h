@@ -27,7 +27,7 @@ void ptrlist_add(Arena *a, PtrList *l, void *item);
 #define LIST_AT(list, Type, i) ((Type *)(list).items[i])
 
 /* A dotted name: a, a.b, a.b.c. */
-enum { MAX_NAME_PARTS = 4 };
+enum { MAX_NAME_PARTS = 8 };
 typedef struct AName {
     u32 count;
     u32 at;
@@ -96,6 +96,7 @@ struct AExpr {
     i32 number;
     u32 arg_count;
     AExpr **args;
+    u32 *when_at; /* AX_CASE: where each WHEN stands */
     Str text;
     const AName *name;
     ATypeName *type;
@@ -185,6 +186,7 @@ typedef struct AColumnDef {
     ATypeName *type;
     const char *unsupported; /* DEFAULT, CHECK, … */
     u32 unsupported_at;
+    u32 collate_at;          /* 0: no COLLATE */
     PtrList constraints;     /* AConstraint */
 } AColumnDef;
 

@@ -57,6 +57,7 @@ typedef struct Scope {
     PtrList rels;     /* BRel */
     PtrList tables;   /* TableDef of each of rels, or NULL */
     PtrList aggs;     /* BAgg */
+    const TableDef *target; /* of INSERT … VALUES: cannot be seen, but messages know it */
     BindPlace place;
     bool in_aggregate;
 } Scope;

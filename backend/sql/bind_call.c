@@ -227,13 +227,36 @@ refuse_regexp(Binder *b, Str op, const BExpr *left, u32 at)
             bind_unsupported(b, at, "the regular expression operator");
 }
 
+/* PostgreSQL would find an operator on intervals here. */
+static void
+refuse_interval(Binder *b, Str op, const BExpr *left, const BExpr *right, u32 at)
+{
+    if (!left || op.len != 1 || (op.ptr[0] != '+' && op.ptr[0] != '-'))
+        return;
+    bool l = type_category(left->type) == 'D', r = type_category(right->type) == 'D';
+    bool unknown = left->type == TYPE_UNKNOWN || right->type == TYPE_UNKNOWN;
+    if (((l || r) && unknown) || (l && r && op.ptr[0] == '-'))
+        bind_unsupported(b, at, "arithmetic with intervals");
+}
+
+/* Operators of one operand that are functions by another name. */
+static const FuncDef *
+prefix_candidates(Str op, u32 *count)
+{
+    static const struct { const char *op, *function; } names[] = {{"@", "abs"}, {"|/", "sqrt"}, {"||/", "cbrt"}};
+    for (u32 i = 0; i < COUNT_OF(names); i++)
+        if (str_eq(op, str_of(names[i].op)))
+            return func_candidates(str_of(names[i].function), false, count);
+    return func_candidates(op, true, count);
+}
+
 static const FuncDef *
 find_operator(Binder *b, Str op, BExpr **left, BExpr **right, u32 at)
 {
     if (*left && str_eq(op, STR_LIT("||")))
         concat_anything(b, left, right);
     u32 count, n = *left ? 2 : 1;
-    const FuncDef *rows = func_candidates(op, true, &count);
+    const FuncDef *rows = *left ? func_candidates(op, true, &count) : prefix_candidates(op, &count);
     TypeId in[2] = {*left ? (*left)->type : (*right)->type, (*right)->type}, same[2];
     int row = CHOICE_NONE;
     if (n == 2 && in[0] != in[1] && (in[0] == TYPE_UNKNOWN || in[1] == TYPE_UNKNOWN)) {
@@ -245,8 +268,12 @@ find_operator(Binder *b, Str op, BExpr **left, BExpr **right, u32 at)
     }
     if (row < 0)
         row = choose_func(rows, count, in, n);
+    /* with intervals there would be two ways to negate an unknown */
+    if (n == 1 && in[0] == TYPE_UNKNOWN && str_eq(op, STR_LIT("-")))
+        row = CHOICE_MANY;
     if (row < 0) {
         refuse_regexp(b, op, *left, at);
+        refuse_interval(b, op, *left, *right, at);
         operator_error(b, op, *left, *right, at, row == CHOICE_MANY);
     }
     return &rows[row];
@@ -336,9 +363,8 @@ place_name(BindPlace place)
 }
 
 static void
-refuse_clauses(Scope *s, const AExpr *call, Str name, bool aggregate)
+refuse_clauses(Binder *b, const AExpr *call)
 {
-    Binder *b = s->b;
     const ACall *c = call->call;
     if (c->over)
         bind_unsupported(b, call->at, "a window function");
@@ -346,19 +372,19 @@ refuse_clauses(Scope *s, const AExpr *call, Str name, bool aggregate)
         bind_unsupported(b, call->at, c->variadic ? "VARIADIC" : "a named argument");
     if (c->within_group)
         bind_unsupported(b, call->at, "WITHIN GROUP");
-    if (aggregate) {
-        if (c->order_by.count)
-            bind_unsupported(b, call->at, "ORDER BY in an aggregate");
-        return;
-    }
-    const char *what = c->star ? NULL : c->distinct ? "DISTINCT" : c->order_by.count ? "ORDER BY" : c->filter ? "FILTER" : "";
-    if (what && !*what)
-        return;
+}
+
+/* Clauses that only aggregates have. */
+static void
+refuse_aggregate_clauses(Binder *b, const AExpr *call)
+{
+    const ACall *c = call->call;
     const char *text = bind_name_text(b, call->name);
-    (void)name;
-    if (!what)
+    if (c->star)
         bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%s(*) specified, but %s is not an aggregate function", text, text);
-    bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%s specified, but %s is not an aggregate function", what, text);
+    const char *what = c->distinct ? "DISTINCT" : c->order_by.count ? "ORDER BY" : c->filter ? "FILTER" : NULL;
+    if (what)
+        bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%s specified, but %s is not an aggregate function", what, text);
 }
 
 static bool
@@ -403,31 +429,36 @@ bind_aggregate(Scope *s, const AExpr *call, Str name, const AggDef *rows, u32 co
 {
     Binder *b = s->b;
     const ACall *c = call->call;
-    refuse_clauses(s, call, name, true);
-    if (!c->star && call->arg_count == 0)
-        bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%.*s(*) must be used to call a parameterless aggregate function", (int)name.len,
-                  name.ptr);
-    if (s->in_aggregate)
-        bind_fail(b, call->at, ERR_GROUPING_ERROR, "aggregate function calls cannot be nested");
+    refuse_clauses(b, call);
+    if (c->order_by.count)
+        bind_unsupported(b, call->at, "ORDER BY in an aggregate");
     BAgg agg = {.distinct = c->distinct, .typmod = -1};
     BExpr *args[MAX_ARGS];
     u32 n = MIN(call->arg_count, (u32)MAX_ARGS);
+    bool nested = s->in_aggregate;
     s->in_aggregate = true;
     for (u32 i = 0; i < n; i++)
         args[i] = bind_expr(s, call->args[i]);
     if (c->filter)
         agg.filter = bind_condition(s, c->filter, PLACE_FILTER, "FILTER");
-    s->in_aggregate = false;
+    s->in_aggregate = nested;
     if (n > 1)
         function_error(b, call, args, n, false);
     bool counts = rows[0].op == AOP_COUNT;
     if (n && counts)
         args[0] = coerce_unknown_to_text(b, args[0]);
     int row = choose_agg(rows, count, n ? args[0] : NULL);
-    if (row < 0)
-        function_error(b, call, args, n, row == CHOICE_MANY);
+    /* PostgreSQL adds intervals, too, and so cannot tell what an unknown argument of a sum is */
+    bool sums = rows[0].op == AOP_SUM || rows[0].op == AOP_AVG;
+    if (row < 0 || (sums && args[0]->type == TYPE_UNKNOWN))
+        function_error(b, call, args, n, row != CHOICE_NONE);
+    if (!c->star && n == 0)
+        bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%.*s(*) must be used to call a parameterless aggregate function", (int)name.len,
+                  name.ptr);
     if (place_name(s->place))
         bind_fail(b, call->at, ERR_GROUPING_ERROR, "aggregate functions are not allowed in %s", place_name(s->place));
+    if (nested)
+        bind_fail(b, call->at, ERR_GROUPING_ERROR, "aggregate function calls cannot be nested");
     agg.agg = rows[row].id;
     agg.type = rows[row].ret;
     agg.arg = n ? coerce_type(b, args[0], rows[row].arg, CAST_IMPLICIT) : NULL;
@@ -496,6 +527,19 @@ call_concat(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, BExpr 
     function_error(b, call, args, n, false);
 }
 
+/* Overloads that kern does not have yet, and that PostgreSQL would choose or at least consider. */
+static void
+mind_missing_overloads(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, Str name, BExpr **args, u32 n)
+{
+    if (!count || n < 2)
+        return;
+    bool dates = rows[0].op == FOP_EXTRACT || rows[0].op == FOP_DATE_PART || rows[0].op == FOP_DATE_TRUNC;
+    if (dates && n == 2 && args[1]->type == TYPE_UNKNOWN)
+        function_error(b, call, args, n, true);
+    if (str_eq(name, STR_LIT("substring")) && is_string(args[1]))
+        bind_unsupported(b, call->at, "substring() with a regular expression");
+}
+
 BExpr *
 bind_call(Scope *s, const AExpr *call)
 {
@@ -504,11 +548,8 @@ bind_call(Scope *s, const AExpr *call)
     Str name = call->name->parts[call->name->count - 1];
     u32 count, n = call->arg_count;
     const AggDef *aggs = agg_candidates(name, &count);
-    if (count && !(call->call->star && call->arg_count)) {
-        if (!call->call->over)
-            return bind_aggregate(s, call, name, aggs, count);
-        bind_unsupported(b, call->at, "a window function");
-    }
+    if (count)
+        return bind_aggregate(s, call, name, aggs, count);
     if (n > MAX_ARGS)
         bind_fail(b, call->at, ERR_TOO_MANY_ARGUMENTS, "cannot pass more than %d arguments to a function", MAX_ARGS);
     BExpr *args[MAX_ARGS];
@@ -517,10 +558,13 @@ bind_call(Scope *s, const AExpr *call)
     const FuncDef *rows = func_candidates(name, false, &count);
     if (!count)
         refuse_later_function(b, call, name);
-    refuse_clauses(s, call, name, false);
+    refuse_clauses(b, call);
     BExpr *e = call_concat(b, call, rows, count, args, n);
-    if (e)
+    if (e) {
+        refuse_aggregate_clauses(b, call);
         return e;
+    }
+    mind_missing_overloads(b, call, rows, count, name, args, n);
     TypeId in[MAX_ARGS];
     for (u32 i = 0; i < n; i++)
         in[i] = args[i]->type;
@@ -534,5 +578,6 @@ bind_call(Scope *s, const AExpr *call)
         row = choose_func(rows, count, in, n);
     if (row < 0)
         function_error(b, call, args, n, row == CHOICE_MANY);
+    refuse_aggregate_clauses(b, call);
     return make_func(b, &rows[row], args, n, bind_position(b, call->at));
 }

@@ -168,9 +168,9 @@ check_csv(const CopyState *c, bool csv)
     if (!csv && c->force_null)
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY force null available only in CSV mode");
     if (c->o->has_null_text && contains(c->o->null_text, d))
-        err_throw(ERR_INVALID_PARAMETER_VALUE, "COPY delimiter must not appear in the NULL specification");
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY delimiter must not appear in the NULL specification");
     if (csv && c->o->has_null_text && contains(c->o->null_text, q))
-        err_throw(ERR_INVALID_PARAMETER_VALUE, "CSV quote character must not appear in the NULL specification");
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "CSV quote character must not appear in the NULL specification");
 }
 
 static u64 *
@@ -198,7 +198,11 @@ column_bitmap(Binder *b, const TableDef *t, const BStmt *to, const AOption *o, c
 void
 bind_copy(Binder *b, BStmt *to, const Stmt *s)
 {
-    const TableDef *t = bind_table(b, &s->name);
+    AName name = s->name;
+    name.at = NO_LOCATION; /* PostgreSQL gives no positions here */
+    const TableDef *t = bind_table(b, &name);
+    for (u32 i = 0; i < s->columns.count; i++)
+        LIST_AT(s->columns, ASet, i)->at = NO_LOCATION;
     to->kind = BST_COPY_FROM;
     to->table_id = t->table_id;
     to->schema_version = t->schema_version;

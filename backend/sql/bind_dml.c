@@ -70,12 +70,15 @@ assign(Binder *b, const TableDef *t, u16 column, BExpr *e)
     return r;
 }
 
-static BExpr *
-bind_value(Scope *s, const TableDef *t, u16 column, const AExpr *e)
+/* One row of VALUES into `to`: all is bound before anything is converted, so that a parameter used twice must fit both columns. */
+static void
+bind_row(Scope *s, const TableDef *t, const u16 *columns, const AExpr *row, BExpr **to)
 {
-    if (e->kind == AX_DEFAULT) /* no column has a default yet */
-        return bind_const_null(s->b, (TypeId)t->columns[column].type, 0);
-    return assign(s->b, t, column, bind_expr(s, e));
+    for (u32 i = 0; i < row->arg_count; i++) /* no column has a default yet */
+        to[i] = row->args[i]->kind == AX_DEFAULT ? bind_const_null(s->b, TYPE_UNKNOWN, 0) : bind_expr(s, row->args[i]);
+    for (u32 i = 0; i < row->arg_count; i++)
+        to[i] = row->args[i]->kind == AX_DEFAULT ? bind_const_null(s->b, (TypeId)t->columns[columns[i]].type, 0)
+                                                 : assign(s->b, t, columns[i], to[i]);
 }
 
 static void
@@ -92,10 +95,12 @@ static BQuery *
 insert_one(Binder *b, const TableDef *t, const u16 *columns, const AExpr *row)
 {
     BQuery *q = ARENA_NEW(b->arena, BQuery);
-    Scope s = {.b = b, .query = q, .place = PLACE_VALUES};
+    Scope s = {.b = b, .query = q, .place = PLACE_VALUES, .target = t};
     PtrList targets = {0};
+    BExpr **values = ARENA_ARRAY(b->arena, BExpr *, row->arg_count);
+    bind_row(&s, t, columns, row, values);
     for (u32 i = 0; i < row->arg_count; i++)
-        ptrlist_add(b->arena, &targets, bind_new_target(&s, bind_value(&s, t, columns[i], row->args[i]), t->columns[columns[i]].name));
+        ptrlist_add(b->arena, &targets, bind_new_target(&s, values[i], t->columns[columns[i]].name));
     bind_finish_scope(&s, &targets);
     return q;
 }
@@ -105,7 +110,7 @@ static BQuery *
 insert_many(Binder *b, const TableDef *t, const u16 *columns, const ASelect *sel)
 {
     BQuery *q = ARENA_NEW(b->arena, BQuery);
-    Scope s = {.b = b, .query = q, .place = PLACE_VALUES};
+    Scope s = {.b = b, .query = q, .place = PLACE_VALUES, .target = t};
     BRel *rel = ARENA_NEW(b->arena, BRel);
     rel->kind = BREL_VALUES;
     rel->alias = STR_LIT("*VALUES*");
@@ -120,8 +125,7 @@ insert_many(Binder *b, const TableDef *t, const u16 *columns, const ASelect *sel
     for (u32 r = 0; r < rel->row_count; r++) {
         const AExpr *row = LIST_AT(sel->rows, AExpr, r);
         rel->rows[r] = ARENA_ARRAY(b->arena, BExpr *, row->arg_count);
-        for (u32 i = 0; i < row->arg_count; i++)
-            rel->rows[r][i] = bind_value(&s, t, columns[i], row->args[i]);
+        bind_row(&s, t, columns, row, rel->rows[r]);
     }
     q->from = ARENA_NEW(b->arena, BFrom);
     NsItem *item = bind_add_rel(&s, rel, NULL, &q->from->rel);
@@ -267,28 +271,52 @@ bind_target_rel(Scope *scope, BStmt *to, const Stmt *s, u32 acl_bits)
     return t;
 }
 
+/* One assignment on its way: value NULL = DEFAULT. */
+typedef struct Assignment {
+    const ASet *set;
+    BExpr *value;
+} Assignment;
+
 static void
-bind_set_clause(Scope *s, const TableDef *t, const ASetClause *c, BExpr **values)
+bind_set_clause(Scope *s, const ASetClause *c, PtrList *to)
 {
     Binder *b = s->b;
     const AExpr *e = c->expr;
     bool row = c->row && e->kind == AX_ROW;
     if (c->row && (e->kind == AX_SUBQUERY))
         bind_unsupported(b, e->at, "a subquery in an expression");
-    if (c->row && !row && c->columns.count > 1)
+    if (c->row && !row)
         bind_fail(b, e->at, ERR_FEATURE_NOT_SUPPORTED, "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression");
     if (row && e->arg_count != c->columns.count)
         bind_fail(b, e->at, ERR_SYNTAX_ERROR, "number of columns does not match number of values");
     for (u32 i = 0; i < c->columns.count; i++) {
-        const ASet *set = LIST_AT(c->columns, ASet, i);
         const AExpr *source = row ? e->args[i] : e;
-        BExpr *value = source->kind == AX_DEFAULT ? NULL : bind_expr_at(s, source, PLACE_SET);
-        u16 column = target_column(b, t, set);
-        value = value ? assign(b, t, column, value) : bind_const_null(b, (TypeId)t->columns[column].type, 0);
-        if (values[column])
-            err_throw(ERR_SYNTAX_ERROR, "multiple assignments to same column \"%.*s\"", (int)set->column.len, set->column.ptr);
-        values[column] = value;
+        Assignment *one = ARENA_NEW(b->arena, Assignment);
+        one->set = LIST_AT(c->columns, ASet, i);
+        one->value = source->kind == AX_DEFAULT ? NULL : bind_expr_at(s, source, PLACE_SET);
+        ptrlist_add(b->arena, to, one);
     }
+}
+
+/* values[column] for every assignment; all sources are bound before the first is converted. */
+static void
+bind_assignments(Scope *s, const TableDef *t, const PtrList *clauses, BExpr **values)
+{
+    PtrList all = {0};
+    for (u32 i = 0; i < clauses->count; i++)
+        bind_set_clause(s, LIST_AT(*clauses, ASetClause, i), &all);
+    bool *twice = ARENA_ARRAY(s->b->arena, bool, t->column_count);
+    for (u32 i = 0; i < all.count; i++) {
+        const Assignment *one = LIST_AT(all, Assignment, i);
+        u16 column = target_column(s->b, t, one->set);
+        twice[column] = values[column] != NULL;
+        values[column] = one->value ? assign(s->b, t, column, one->value)
+                                    : bind_const_null(s->b, (TypeId)t->columns[column].type, 0);
+    }
+    for (u32 i = 0; i < t->column_count; i++)
+        if (twice[i])
+            err_throw(ERR_SYNTAX_ERROR, "multiple assignments to same column \"%.*s\"", (int)t->columns[i].name.len,
+                      t->columns[i].name.ptr);
 }
 
 /* Reading a column of the target needs the right to select. */
@@ -315,8 +343,7 @@ bind_update(Binder *b, BStmt *to, const Stmt *s)
     BExpr **values = ARENA_ARRAY(b->arena, BExpr *, t->column_count);
     if (s->where)
         q->where = bind_condition(&scope, s->where, PLACE_WHERE, "WHERE");
-    for (u32 i = 0; i < s->sets.count; i++)
-        bind_set_clause(&scope, t, LIST_AT(s->sets, ASetClause, i), values);
+    bind_assignments(&scope, t, &s->sets, values);
     to->columns = ARENA_ARRAY(b->arena, u16, t->column_count);
     for (u32 i = 0; i < t->column_count; i++)
         if (values[i]) {

@@ -148,7 +148,7 @@ bind_case(Scope *s, const AExpr *e)
     for (u32 i = 0; i < pairs; i++) {
         BExpr *when = bind_expr(s, e->args[1 + 2 * i]);
         if (subject)
-            when = bind_operator(b, STR_LIT("="), subject, when, e->args[1 + 2 * i]->at);
+            when = bind_operator(b, STR_LIT("="), subject, when, e->when_at[i]);
         r->args[2 * i] = coerce_to_boolean(b, when, "CASE/WHEN");
         results[i + 1] = bind_expr(s, e->args[2 + 2 * i]);
     }
@@ -210,8 +210,7 @@ bind_op(Scope *s, const AExpr *e)
 {
     Binder *b = s->b;
     if (e->name && e->name->count && !str_eq(e->name->parts[0], STR_LIT("pg_catalog")))
-        bind_fail(b, e->at, ERR_UNDEFINED_FUNCTION, "operator does not exist: %.*s.%.*s", (int)e->name->parts[0].len,
-                  e->name->parts[0].ptr, (int)e->text.len, e->text.ptr);
+        bind_fail(b, e->at, ERR_INVALID_SCHEMA_NAME, "schema \"%.*s\" does not exist", (int)e->name->parts[0].len, e->name->parts[0].ptr);
     if (e->arg_count == 1)
         return bind_operator(b, e->text, NULL, bind_expr(s, e->args[0]), e->at);
     if (e->args[0]->kind == AX_ROW && e->args[1]->kind == AX_ROW)

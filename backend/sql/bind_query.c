@@ -35,8 +35,6 @@ bind_targets(Scope *s, const ASelect *sel, PtrList *targets)
     for (u32 i = 0; i < sel->targets.count; i++) {
         const ATarget *t = LIST_AT(sel->targets, ATarget, i);
         if (t->expr->kind == AX_COLUMN && t->expr->star) {
-            if (t->has_label)
-                bind_fail(s->b, t->at, ERR_SYNTAX_ERROR, "a star cannot have a name");
             bind_star(s, t->expr, targets);
             continue;
         }
@@ -58,7 +56,8 @@ is_bare_name(const AExpr *e)
 static bool
 is_constant(const AExpr *e)
 {
-    return e->kind == AX_INT || e->kind == AX_NUMBER || e->kind == AX_STRING || e->kind == AX_NULL || e->kind == AX_BITS;
+    return e->kind == AX_INT || e->kind == AX_NUMBER || e->kind == AX_STRING || e->kind == AX_NULL ||
+           e->kind == AX_BITS || e->kind == AX_BOOL;
 }
 
 /* The visible target that a name or an ordinal stands for; -1: neither. */

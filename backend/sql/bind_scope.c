@@ -273,10 +273,9 @@ bind_join(Scope *s, const AFrom *f, NsItem **ret_columns)
     item->columns = ARENA_ARRAY(b->arena, NsColumn, total);
     bool *merged = ARENA_ARRAY(b->arena, bool, total);
     u32 using_count = f->using_count;
-    if (f->natural)
-        join_using(s, j, item, left, right, natural_names(s, left, right, &using_count), using_count, merged);
-    if (f->has_using)
-        join_using(s, j, item, left, right, f->using_columns, f->using_count, merged);
+    const Str *using = f->natural ? natural_names(s, left, right, &using_count) : f->using_columns;
+    if (f->natural || f->has_using)
+        join_using(s, j, item, left, right, using, using_count, merged);
     u32 merged_count = item->count;
     for (u32 i = 0; i < total; i++)
         if (!merged[i])
@@ -413,8 +412,15 @@ missing_item(Scope *s, const AName *n, u32 parts)
         if (!by_alias && item->rel_visible)
             error_hint(&err, "Perhaps you meant to reference the table alias \"%.*s\".", (int)item->name.len, item->name.ptr);
         else
-            error_detail(&err, "There is an entry for table \"%.*s\", but it cannot be referenced from this part of the query.",
-                         (int)item->name.len, item->name.ptr);
+            error_hint(&err, "There is an entry for table \"%.*s\", but it cannot be referenced from this part of the query.",
+                       (int)item->name.len, item->name.ptr);
+        err.position = bind_position(s->b, n->at);
+        err_rethrow(&err);
+    }
+    if (s->target && str_eq(s->target->name, name)) {
+        error_set(&err, ERR_UNDEFINED_TABLE, "invalid reference to FROM-clause entry for table \"%.*s\"", (int)name.len, name.ptr);
+        error_hint(&err, "There is an entry for table \"%.*s\", but it cannot be referenced from this part of the query.", (int)name.len,
+                   name.ptr);
         err.position = bind_position(s->b, n->at);
         err_rethrow(&err);
     }
@@ -437,6 +443,10 @@ bind_column_ref(Scope *s, const AExpr *e)
     Str name = n->parts[n->count ? n->count - 1 : 0];
     if (e->star)
         bind_unsupported(b, e->at, "a whole-row reference");
+    if (n->count > 4)
+        bind_fail(b, n->at, ERR_SYNTAX_ERROR, "improper qualified name (too many dotted names): %s", bind_name_text(b, n));
+    if (n->count == 4 && !str_eq(n->parts[0], str_of(b->ctx->database)))
+        bind_fail(b, n->at, ERR_FEATURE_NOT_SUPPORTED, "cross-database references are not implemented: %s", bind_name_text(b, n));
     if (n->count == 1) {
         BExpr *r = bind_find_column(s, name, n->at);
         if (r)

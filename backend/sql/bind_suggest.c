@@ -56,10 +56,26 @@ consider(Guess *g, const BRel *rel, Str column, Str wanted, u32 penalty)
     }
 }
 
+/* A table that has the very column, but out of sight here; len 0: none. */
+static Str
+table_out_of_sight(const Scope *s, Str table, Str column)
+{
+    if (s->target && !table.len && bind_table_column(s->target, column) >= 0)
+        return s->target->name;
+    for (u32 i = 0; i < s->rels.count; i++) {
+        const BRel *rel = LIST_AT(s->rels, BRel, i);
+        for (u32 k = 0; k < rel->column_count; k++)
+            if (str_eq(rel->columns[k].name, column) && (!table.len || str_eq(table, rel->alias)))
+                return rel->alias;
+    }
+    return (Str){0};
+}
+
 void
 suggest_column(Scope *s, Str table, Str column, u32 at)
 {
     Guess g = {.distance = MAX_DISTANCE + 1};
+    Str hidden = table_out_of_sight(s, table, column);
     for (u32 i = 0; i < s->rels.count; i++) {
         const BRel *rel = LIST_AT(s->rels, BRel, i);
         u32 penalty = table.len ? distance(table, rel->alias, MAX_DISTANCE + 1) : 0;
@@ -72,7 +88,10 @@ suggest_column(Scope *s, Str table, Str column, u32 at)
     else
         error_set(&err, ERR_UNDEFINED_COLUMN, "column \"%.*s\" does not exist", (int)column.len, column.ptr);
     err.position = bind_position(s->b, at);
-    if (g.count == 1)
+    if (hidden.len)
+        error_hint(&err, "There is a column named \"%.*s\" in table \"%.*s\", but it cannot be referenced from this part of the query.",
+                   (int)column.len, column.ptr, (int)hidden.len, hidden.ptr);
+    else if (g.count == 1)
         error_hint(&err, "Perhaps you meant to reference the column \"%.*s.%.*s\".", (int)g.rel[0]->alias.len, g.rel[0]->alias.ptr,
                    (int)g.column[0].len, g.column[0].ptr);
     else if (g.count == 2)

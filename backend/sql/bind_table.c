@@ -53,6 +53,8 @@ add_column(NewTable *n, const AColumnDef *c, u32 index)
         err_throw(ERR_INVALID_TABLE_DEFINITION, "column \"%.*s\" has pseudo-type %s", (int)c->name.len, c->name.ptr, type_name(type));
     if (!type_storable(type))
         bind_fail(b, c->type->at, ERR_FEATURE_NOT_SUPPORTED, "a column of type %s is not supported yet", type_name(type));
+    if (c->collate_at && type_category(type) != 'S')
+        bind_fail(b, c->collate_at, ERR_DATATYPE_MISMATCH, "collations are not supported by type %s", type_name(type));
     ColumnDef *d = &n->columns[index];
     *d = (ColumnDef){.name = arena_str(b->arena, c->name), .type = (u16)type, .phys = (u8)phys_of(type, typmod), .typmod = typmod};
     if (type == TYPE_NUMERIC && typmod >= 0)
@@ -92,12 +94,8 @@ key_column(NewTable *n, KeyDef *key, const AConstraint *c, Str name)
     if (key->column_count == MAX_KEY_COLUMNS)
         err_throw(ERR_TOO_MANY_COLUMNS, "cannot use more than %d columns in an index", MAX_KEY_COLUMNS);
     key->columns[key->column_count++] = (u16)column;
-    if (key->primary) {
-        const AColumnDef *d = LIST_AT(n->stmt->column_defs, AColumnDef, column);
-        if (n->null_given[column] && !n->columns[column].not_null)
-            null_conflict(n, d, c->at);
+    if (key->primary)
         n->columns[column].not_null = 1;
-    }
 }
 
 /* A key; one that repeats an earlier one only gives it its name. */
@@ -256,6 +254,15 @@ add_keys(NewTable *n)
     name_keys(n);
 }
 
+static NORETURN void
+system_schema(Binder *b, const AName *n)
+{
+    Error err;
+    error_set(&err, ERR_INSUFFICIENT_PRIVILEGE, "permission denied to create \"%s\"", bind_name_text(b, n));
+    error_detail(&err, "System catalog modifications are currently disallowed.");
+    err_rethrow(&err);
+}
+
 /* The schema of a new table must be public. */
 static void
 check_schema(Binder *b, const AName *n)
@@ -266,7 +273,7 @@ check_schema(Binder *b, const AName *n)
         bind_fail(b, n->at, ERR_FEATURE_NOT_SUPPORTED, "cross-database references are not implemented: \"%s\"", bind_name_text(b, n));
     Str schema = n->count > 1 ? n->parts[n->count - 2] : STR_LIT("public");
     if (str_eq(schema, STR_LIT("pg_catalog")) || str_eq(schema, STR_LIT("information_schema")))
-        bind_fail(b, NO_LOCATION, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for schema %.*s", (int)schema.len, schema.ptr);
+        system_schema(b, n);
     if (!str_eq(schema, STR_LIT("public")))
         bind_fail(b, n->at, ERR_INVALID_SCHEMA_NAME, "schema \"%.*s\" does not exist", (int)schema.len, schema.ptr);
 }

@@ -243,38 +243,39 @@ hex_digits(const Lexer *lx, u32 at, u32 count)
     return v;
 }
 
-/* A surrogate or code point read at `at`; pairs are joined through *high. */
-static void
-unicode_unit(const Lexer *lx, Piece *to, u32 at, u32 *high, i64 c)
+/* A surrogate or code point read at `at`; pairs are joined through *high. What is wrong, or NULL. */
+static const char *
+unicode_unit(Piece *to, u32 *high, i64 c)
 {
     bool is_low = c >= 0xdc00 && c < 0xe000, is_high = c >= 0xd800 && c < 0xdc00;
-    u32 position = source_position(lx->text, at);
     if (c == 0 || c > 0x10ffff)
-        err_throw_at(position, ERR_SYNTAX_ERROR, "invalid Unicode escape value");
+        return "invalid Unicode escape value";
     if (*high ? !is_low : is_low)
-        err_throw_at(position, ERR_SYNTAX_ERROR, "invalid Unicode surrogate pair");
+        return "invalid Unicode surrogate pair";
     if (is_high) {
         *high = (u32)c;
-        return;
+        return NULL;
     }
     if (*high)
         c = 0x10000 + ((i64)(*high & 0x3ff) << 10) + (c & 0x3ff);
     *high = 0;
     piece_put_char(to, (u32)c);
+    return NULL;
 }
 
+/* Half a pair was read and something else follows. */
 static void
 no_half_pair(const Lexer *lx, u32 high)
 {
     if (high)
-        err_throw_at(source_position(lx->text, lx->at), ERR_SYNTAX_ERROR, "invalid Unicode surrogate pair");
+        near(lx, lx->at, lx->at + 1, "invalid Unicode surrogate pair");
 }
 
 static NORETURN void
-bad_unicode_escape(const Lexer *lx, u32 at, const char *hint)
+bad_unicode_escape(const Lexer *lx, u32 at, ErrCode code, const char *hint)
 {
     Error e;
-    error_set(&e, ERR_SYNTAX_ERROR, "invalid Unicode escape");
+    error_set(&e, code, "invalid Unicode escape");
     error_hint(&e, "%s", hint);
     e.position = source_position(lx->text, at);
     err_rethrow(&e);
@@ -290,8 +291,10 @@ escape_sequence(Lexer *lx, Piece *to, u32 *high)
         u32 n = c == 'u' ? 4 : 8;
         i64 v = hex_digits(lx, at + 2, n);
         if (v < 0)
-            bad_unicode_escape(lx, at, "Unicode escapes must be \\uXXXX or \\UXXXXXXXX.");
-        unicode_unit(lx, to, at, high, v);
+            bad_unicode_escape(lx, at, ERR_INVALID_ESCAPE_SEQUENCE, "Unicode escapes must be \\uXXXX or \\UXXXXXXXX.");
+        const char *wrong = unicode_unit(to, high, v);
+        if (wrong)
+            near(lx, at, at + 2 + n, wrong);
         lx->at += 2 + n;
         return;
     }
@@ -328,22 +331,19 @@ quoted_string(Lexer *lx, u32 token_at, bool escapes)
         if (c < 0 || (c == '\\' && escapes && peek(lx, 1) < 0))
             near(lx, token_at, lx->len, "unterminated quoted string");
         if (c == '\\' && escapes) {
-            if (lx->at > run) {
-                no_half_pair(lx, high);
+            if (lx->at > run)
                 piece_put(&to, lx->text + run, lx->at - run);
-            }
             decoded = true;
             escape_sequence(lx, &to, &high);
             run = lx->at;
         } else if (c == '\'') {
+            no_half_pair(lx, high);
             if (peek(lx, 1) == '\'') {
                 piece_put(&to, lx->text + run, lx->at + 1 - run);
                 lx->at += 2;
             } else {
                 u32 end = lx->at++;
                 if (!string_goes_on(lx)) {
-                    if (end > run)
-                        no_half_pair(lx, high);
                     if (!decoded && to.len == 0)
                         return (Str){lx->text + run, end - run};
                     piece_put(&to, lx->text + run, end - run);
@@ -354,10 +354,10 @@ quoted_string(Lexer *lx, u32 token_at, bool escapes)
             decoded = true;
             run = lx->at;
         } else {
+            no_half_pair(lx, high);
             lx->at++;
         }
     }
-    no_half_pair(lx, high);
     Str s = {to.data ? to.data : "", to.len};
     if (escapes && memchr(s.ptr, 0, s.len))
         err_throw(ERR_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\": 0x00");
@@ -400,6 +400,13 @@ cut_identifier(Str s)
     return s;
 }
 
+static void
+no_half_unit(const Lexer *lx, u32 at, u32 high)
+{
+    if (high)
+        err_throw_at(source_position(lx->text, at), ERR_SYNTAX_ERROR, "invalid Unicode surrogate pair");
+}
+
 /* U&'…' and U&"…": escapes in the decoded body, after an optional UESCAPE clause. */
 static Str
 unicode_body(Lexer *lx, Str body, u32 body_at)
@@ -425,11 +432,11 @@ unicode_body(Lexer *lx, Str body, u32 body_at)
     while (in.at < in.len) {
         u32 at = in.at;
         if (body.ptr[at] != escape) {
-            no_half_pair(lx, high);
+            no_half_unit(lx, body_at + at, high);
             piece_put(&to, body.ptr + at, 1);
             in.at++;
         } else if (peek(&in, 1) == escape) {
-            no_half_pair(lx, high);
+            no_half_unit(lx, body_at + at, high);
             piece_put(&to, &escape, 1);
             in.at += 2;
         } else {
@@ -437,13 +444,14 @@ unicode_body(Lexer *lx, Str body, u32 body_at)
             u32 n = long_form ? 6 : 4;
             i64 v = hex_digits(&in, at + 1 + long_form, n);
             if (v < 0)
-                bad_unicode_escape(lx, body_at + at, hint);
-            u32 spot = body_at + at;
-            unicode_unit(lx, &to, spot, &high, v);
+                bad_unicode_escape(lx, body_at + at, ERR_SYNTAX_ERROR, hint);
+            const char *wrong = unicode_unit(&to, &high, v);
+            if (wrong)
+                err_throw_at(source_position(lx->text, body_at + at), ERR_SYNTAX_ERROR, "%s", wrong);
             in.at += 1 + (u32)long_form + n;
         }
     }
-    no_half_pair(lx, high);
+    no_half_unit(lx, body_at + in.at, high);
     return (Str){to.data ? to.data : "", to.len};
 }
 
@@ -702,7 +710,12 @@ lex_next(Lexer *lx)
     int c = peek(lx, 0), next = peek(lx, 1), third = peek(lx, 2);
     if (c < 0) {
         t.kind = T_END;
-    } else if (c == '\'' || ((c == 'e' || c == 'E' || c == 'n' || c == 'N') && next == '\'')) {
+    } else if ((c == 'n' || c == 'N') && next == '\'') { /* n'x' is NCHAR 'x' */
+        lx->at++;
+        t.kind = T_KEYWORD;
+        t.keyword = KW_NCHAR;
+        t.text = keyword_text(KW_NCHAR);
+    } else if (c == '\'' || ((c == 'e' || c == 'E') && next == '\'')) {
         lx->at += 1 + (c != '\'');
         t.kind = T_STRING;
         t.text = quoted_string(lx, t.at, c == 'e' || c == 'E');

@@ -60,7 +60,8 @@ bool parse_starts_type(Parser *p); /* at a keyword that can only be a type: int,
 /* A type without array bounds that can stand before a string constant; for keyword types only. */
 ATypeName *parse_simple_type(Parser *p);
 AExpr *parse_expr(Parser *p);
-AExpr *parse_b_expr(Parser *p);
+AExpr *parse_b_expr(Parser *p); /* without AND, OR, NOT, IN, LIKE, BETWEEN, IS NULL */
+AExpr *parse_c_expr(Parser *p); /* an operand without operators */
 void parse_expr_list(Parser *p, PtrList *to); /* a, b, c */
 AExpr *parse_new(Parser *p, AExprKind kind, u32 at);
 void parse_set_args(Parser *p, AExpr *e, const PtrList *list);

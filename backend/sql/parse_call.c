@@ -126,10 +126,12 @@ read_substring(Parser *p, u32 at)
         return parse_call_of(p, "substring", at, list.count, (AExpr **)list.items);
     }
     if (parse_try(p, KW_SIMILAR)) {
-        args[1] = parse_expr(p);
+        parse_expr(p);
         parse_expect(p, KW_ESCAPE);
-        args[2] = parse_expr(p);
-        return parse_call_of(p, "substring", at, 3, args);
+        parse_expr(p);
+        AExpr *e = parse_new(p, AX_UNSUPPORTED, at);
+        e->text = STR_LIT("SUBSTRING ... SIMILAR");
+        return e;
     }
     if (parse_try(p, KW_FROM)) {
         args[1] = parse_expr(p);
@@ -303,10 +305,10 @@ parse_special_function(Parser *p)
     case KW_CAST: case KW_EXTRACT: case KW_SUBSTRING: case KW_POSITION: case KW_OVERLAY: case KW_TRIM: case KW_NULLIF:
     case KW_COALESCE: case KW_GREATEST: case KW_LEAST: {
         next = parse_peek(p, 1);
-        if (next->kind != T_CHAR || next->ch != '(')
+        if (k != KW_CAST && (next->kind != T_CHAR || next->ch != '('))
             return NULL;
         parse_take(p);
-        parse_take(p);
+        parse_expect_char(p, '(');
         AExpr *e = read_form(p, k, at);
         parse_expect_char(p, ')');
         if (e->kind == AX_FUNC)

@@ -129,8 +129,10 @@ infix_level(Parser *p, bool b_only)
         return LV_AND;
     case KW_ISNULL: case KW_NOTNULL:
         return LV_IS;
-    case KW_BETWEEN: case KW_IN: case KW_LIKE: case KW_ILIKE: case KW_SIMILAR:
+    case KW_BETWEEN: case KW_IN: case KW_LIKE: case KW_ILIKE:
         return LV_BETWEEN;
+    case KW_SIMILAR: /* without TO it belongs to SUBSTRING */
+        return parse_is_ahead(p, 1, KW_TO) ? LV_BETWEEN : LV_ANY;
     case KW_NOT: {
         const Token *next = parse_peek(p, 1);
         bool joins = next->kind == T_KEYWORD && (next->keyword == KW_BETWEEN || next->keyword == KW_IN || next->keyword == KW_LIKE ||
@@ -427,8 +429,16 @@ read_case(Parser *p)
 {
     PtrList list = {0};
     AExpr *e = parse_new(p, AX_CASE, parse_take(p).at);
+    u32 capacity = 0, n = 0;
     ptrlist_add(p->arena, &list, parse_is(p, KW_WHEN) ? NULL : parse_expr(p));
     do {
+        if (n == capacity) {
+            u32 *more = ARENA_ARRAY(p->arena, u32, capacity = MAX(4u, capacity * 2));
+            if (n)
+                memcpy(more, e->when_at, n * sizeof *more);
+            e->when_at = more;
+        }
+        e->when_at[n++] = parse_at(p);
         parse_expect(p, KW_WHEN);
         ptrlist_add(p->arena, &list, parse_expr(p));
         parse_expect(p, KW_THEN);
@@ -711,6 +721,12 @@ AExpr *
 parse_expr(Parser *p)
 {
     return climb(p, LV_ANY, false);
+}
+
+AExpr *
+parse_c_expr(Parser *p)
+{
+    return read_operand(p);
 }
 
 AExpr *

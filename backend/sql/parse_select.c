@@ -204,7 +204,8 @@ static ASelect *
 read_table(Parser *p)
 {
     ASelect *s = new_select(p);
-    u32 at = parse_take(p).at;
+    u32 at = NO_LOCATION;
+    parse_expect(p, KW_TABLE);
     AFrom *f = ARENA_NEW(p->arena, AFrom);
     f->kind = AF_TABLE;
     parse_try(p, KW_ONLY);
@@ -316,8 +317,7 @@ read_fetch(Parser *p, ASelect *s)
                              ? str_of(arena_printf(p->arena, "-%.*s", (int)t->text.len, t->text.ptr)) : t->text;
         parse_take(p);
     } else {
-        /* c_expr: an operand without operators; a level above all operators gives that */
-        s->limit = parse_b_expr(p);
+        s->limit = parse_c_expr(p);
     }
     if (!is_rows(p))
         parse_fail(p);
@@ -383,18 +383,24 @@ read_tail(Parser *p, ASelect *s)
         only_once(p, s->order_by.count, "ORDER BY");
         parse_order_by(p, &s->order_by);
     }
+    bool limit = false, offset = false;
+    while (parse_is(p, KW_FOR))
+        read_locking(p, s);
     for (;;) {
-        if (parse_is(p, KW_LIMIT))
+        bool again = parse_is(p, KW_OFFSET) ? offset : limit;
+        if (parse_is(p, KW_LIMIT) && !again)
             read_limit(p, s);
-        else if (parse_is(p, KW_FETCH))
+        else if (parse_is(p, KW_FETCH) && !again)
             read_fetch(p, s);
-        else if (parse_is(p, KW_OFFSET))
+        else if (parse_is(p, KW_OFFSET) && !again)
             read_offset(p, s);
-        else if (parse_is(p, KW_FOR))
-            read_locking(p, s);
         else
-            return s;
+            break;
+        *(s->offset_at > s->limit_at ? &offset : &limit) = true;
     }
+    while (parse_is(p, KW_FOR))
+        read_locking(p, s);
+    return s;
 }
 
 ASelect *

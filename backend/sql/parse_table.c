@@ -114,9 +114,9 @@ read_generated(Parser *p, AColumnDef *c, u32 at)
     }
 }
 
-/* One column constraint; false: none. */
+/* One column constraint; false: none. *deferrable: it may be followed by DEFERRABLE and the like. */
 static bool
-read_column_constraint(Parser *p, Stmt *s, AColumnDef *c)
+read_column_constraint(Parser *p, Stmt *s, AColumnDef *c, bool *deferrable)
 {
     Str name = {0};
     u32 at = parse_at(p);
@@ -125,6 +125,7 @@ read_column_constraint(Parser *p, Stmt *s, AColumnDef *c)
         name = parse_col_id(p);
     if (!named && parse_is(p, KW_NOT) && (parse_is_ahead(p, 1, KW_DEFERRABLE) || parse_is_ahead(p, 1, KW_VALID)))
         return false;
+    bool key = parse_is(p, KW_UNIQUE) || parse_is(p, KW_PRIMARY) || parse_is(p, KW_REFERENCES);
     if (parse_try(p, KW_NOT)) {
         parse_expect(p, KW_NULL);
         add_constraint(p, c, AC_NOT_NULL, at, name);
@@ -158,6 +159,7 @@ read_column_constraint(Parser *p, Stmt *s, AColumnDef *c)
     } else if (parse_is(p, KW_GENERATED)) {
         read_generated(p, c, at);
     } else if (!named && parse_try(p, KW_COLLATE)) {
+        c->collate_at = at;
         AName n = parse_qualified_name(p);
         Str collation = n.parts[n.count - 1];
         if (!str_eq(collation, STR_LIT("C")) && !str_eq(collation, STR_LIT("default")) && !str_eq(collation, STR_LIT("POSIX")) &&
@@ -168,7 +170,20 @@ read_column_constraint(Parser *p, Stmt *s, AColumnDef *c)
     } else {
         return false;
     }
+    *deferrable = key;
     return true;
+}
+
+/* [NOT] DEFERRABLE and INITIALLY follow keys and references only. */
+static void
+refuse_misplaced(Parser *p, bool deferrable)
+{
+    bool not = parse_is(p, KW_NOT) && parse_is_ahead(p, 1, KW_DEFERRABLE), initially = parse_is(p, KW_INITIALLY);
+    if (deferrable || !(not || initially || parse_is(p, KW_DEFERRABLE)))
+        return;
+    const char *which = not ? "NOT DEFERRABLE" : !initially ? "DEFERRABLE" : parse_is_ahead(p, 1, KW_DEFERRED) ? "INITIALLY DEFERRED"
+                        : "INITIALLY IMMEDIATE";
+    parse_fail_at(p, parse_at(p), ERR_SYNTAX_ERROR, "misplaced %s clause", which);
 }
 
 static void
@@ -178,13 +193,15 @@ read_column(Parser *p, Stmt *s)
     c->at = parse_at(p);
     c->name = parse_col_id(p);
     c->type = parse_type(p);
+    bool deferrable = false;
     for (;;) {
         u32 at = parse_at(p);
         if (parse_try(p, KW_COMPRESSION)) {
             parse_take(p);
             column_refuses(c, at, "COMPRESSION");
         }
-        bool any = read_column_constraint(p, s, c);
+        bool any = read_column_constraint(p, s, c, &deferrable);
+        refuse_misplaced(p, deferrable);
         if (read_constraint_attributes(p))
             column_refuses(c, at, "DEFERRABLE");
         if (!any)

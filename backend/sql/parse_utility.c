@@ -301,8 +301,10 @@ parse_explain(Parser *p, Stmt *s)
         parse_take(p);
         do {
             u32 at = parse_at(p);
-            bool word = parse_is(p, KW_ANALYZE) || parse_is(p, KW_ANALYSE);
-            Str name = word ? parse_take(p).text : parse_col_id(p);
+            bool word = parse_is(p, KW_ANALYZE) || parse_is(p, KW_ANALYSE) || parse_is_col_id(p, 0) || parse_is_type_func_name(p, 0);
+            if (!word)
+                parse_fail(p);
+            Str name = parse_take(p).text;
             if (str_eq(name, STR_LIT("analyse")))
                 name = STR_LIT("analyze");
             add_option(p, s, name, at);
