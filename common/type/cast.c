@@ -2,9 +2,10 @@
  * cast.c
  *    Converting one value to another type, with PostgreSQL's rounding and its words when the value does not fit.
  *
- * Numbers meet in three carriers: every integer type goes through i64, both floats through double, and numeric stays Num; a cast is
- * "read the carrier, write the target". Dates and timestamps meet in the timestamp. Text goes through value_in and value_out.
- * Whether a cast is allowed in its place is the binder's question; a pair that has no cast at all is 42846 here.
+ * Numbers meet in three carriers: every integer type goes through i64, both floats through double, and numeric
+ * stays Num; a cast is "read the carrier, write the target". Dates and timestamps meet in the timestamp. Text goes
+ * through value_in and value_out. Whether a cast is allowed in its place is the binder's question; a pair that has
+ * no cast at all is 42846 here.
  */
 #include "common/type/inside.h"
 
@@ -263,7 +264,8 @@ from_datetime(const TypeFormat *f, const Value *v, TypeId t, i32 typmod, Value *
 }
 
 bool
-value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, bool explicit_cast, Value *ret, Error *err)
+value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, bool explicit_cast, Value *ret,
+           Error *err)
 {
     Value out = {.type = t, .typmod = typmod, .is_null = v->is_null};
     bool ok = true;

@@ -2,8 +2,8 @@
  * datefields.c
  *    extract() and date_trunc(): the parts of a date or timestamp, with PostgreSQL's units, scales and centuries.
  *
- * Years inside run …, -1, 0 (= 1 BC), 1, …; what users see has no year 0. Weeks are ISO weeks: they begin on Monday, the first
- * of a year is the one with its first Thursday.
+ * Years inside run …, -1, 0 (= 1 BC), 1, …; what users see has no year 0. Weeks are ISO weeks: they begin on
+ * Monday, the first of a year is the one with its first Thursday.
  */
 #include "common/type/inside.h"
 

@@ -2,8 +2,8 @@
  * datetime.c
  *    The calendar and the text forms of dates and timestamps (ISO, as PostgreSQL's DateStyle ISO).
  *
- * Days count from 2000-01-01; the calendar is the proleptic Gregorian one with a year 0 = 1 BC inside and BC on paper. The
- * conversion works on 400-year eras that begin on 1 March, so that the leap day is the last of a year.
+ * Days count from 2000-01-01; the calendar is the proleptic Gregorian one with a year 0 = 1 BC inside and BC on
+ * paper. The conversion works on 400-year eras that begin on 1 March, so that the leap day is the last of a year.
  */
 #include "common/type/inside.h"
 

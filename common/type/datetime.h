@@ -33,8 +33,9 @@ bool datefield_from_name(Str name, DateField *ret);
  * (or the result lies before 4714-11-24 BC). For timestamptz the caller passes local time. */
 bool timestamp_trunc(DateField f, i64 us, i64 *ret);
 /* extract(): numeric with PostgreSQL's scale. false: not supported for this type. has_time false for dates. us is the stored value
- * (UTC for timestamptz); fields are those of us + tz_offset_s, which is 0 for types without a zone (whose FIELD_TIMEZONE* the caller
- * refuses). Of an infinity, fields that repeat are NULL in SQL: then ret->kind is NUM_NAN, which is not used otherwise. */
+ * (UTC for timestamptz); fields are those of us + tz_offset_s, which is 0 for types without a zone (whose
+ * FIELD_TIMEZONE* the caller refuses). Of an infinity, fields that repeat are NULL in SQL: then ret->kind is NUM_NAN, which
+ * is not used otherwise. */
 bool timestamp_extract(DateField f, i64 us, bool has_time, i32 tz_offset_s, Num *ret);
 
 #endif

@@ -1,8 +1,10 @@
 /*
  * datetime_in.c
- *    Text to date, timestamp and timestamptz: a straight path for the ISO forms that loads consist of, fields.c for the rest.
+ *    Text to date, timestamp and timestamptz: a straight path for the ISO forms that loads consist of, fields.c
+ *    for the rest.
  *
- * A timestamp ignores a zone in its text; a timestamptz without one is in the session's. 'now' reads the clock of env.
+ * A timestamp ignores a zone in its text; a timestamptz without one is in the session's. 'now' reads the clock of
+ * env.
  */
 #include "common/base/env.h"
 #include "common/type/datetime_in.h"

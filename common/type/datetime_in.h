@@ -1,7 +1,7 @@
 /*
  * datetime_in.h
- *    Between the steps of reading dates: fieldcut.c cuts text into fields, fields.c gives them meaning, datetime_in.c makes values.
- *    Inside this room.
+ *    Between the steps of reading dates: fieldcut.c cuts text into fields, fields.c gives them meaning,
+ *    datetime_in.c makes values. Inside this room.
  */
 #ifndef DATETIME_IN_H
 #define DATETIME_IN_H

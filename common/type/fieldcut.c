@@ -2,8 +2,9 @@
  * fieldcut.c
  *    Cut a free-form date or time into fields, and know its words.
  *
- * A field's kind follows from its first character and the separators in it, as PostgreSQL decides it; other punctuation and blanks
- * only separate. Fields are copied, lower case and terminated, into the Fields, so that later steps may cut them further.
+ * A field's kind follows from its first character and the separators in it, as PostgreSQL decides it; other
+ * punctuation and blanks only separate. Fields are copied, lower case and terminated, into the Fields, so that
+ * later steps may cut them further.
  */
 #include "common/type/datetime_in.h"
 

@@ -2,10 +2,10 @@
  * fields.c
  *    Free-form dates and times: give each field of the text a meaning from what is already known.
  *
- * The order in which a bare number may be year, month, day, a run-together date or a run-together time is PostgreSQL's
- * (DateOrder MDY), since users rely on all of it: '2026-01-02', '20260102', 'Jan 2 2026', '1/2/26', '2026.360', 'J2451187',
- * '040506', '2026-01-02T03:04:05.6Z', '10:00 PM', '44-03-15 BC'. `known` remembers which parts are set; a second value for a part
- * is an error.
+ * The order in which a bare number may be year, month, day, a run-together date or a run-together time is
+ * PostgreSQL's (DateOrder MDY), since users rely on all of it: '2026-01-02', '20260102', 'Jan 2 2026', '1/2/26',
+ * '2026.360', 'J2451187', '040506', '2026-01-02T03:04:05.6Z', '10:00 PM', '44-03-15 BC'. `known` remembers which
+ * parts are set; a second value for a part is an error.
  */
 #include "common/type/datetime_in.h"
 
@@ -535,7 +535,8 @@ check_date(Parser *p)
         t->month = d.month;
         t->day = d.day;
     }
-    if (((p->known & MONTH_PART) && (t->month < 1 || t->month > 12)) || ((p->known & DAY) && (t->day < 1 || t->day > 31)))
+    if (((p->known & MONTH_PART) && (t->month < 1 || t->month > 12)) ||
+        ((p->known & DAY) && (t->day < 1 || t->day > 31)))
         return PARSE_RANGE_MD;
     if ((p->known & FULL_DATE) == FULL_DATE && t->day > days_in_month(t->year, t->month))
         return PARSE_RANGE;

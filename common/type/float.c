@@ -4,9 +4,10 @@
  *
  * Reading: a decimal of at most 15 digits with a small exponent is one exact integer times or over one exact power of
  * ten, so one rounding gives the right double; everything else goes through strtod, which glibc rounds correctly.
- * Writing, with extra_float_digits > 0: the Schubfach method (Raffaele Giulietti, "The Schubfach way to render doubles"): the gap
- * around the value, scaled by a power of ten from a table so that it holds one to ten integers, and integer comparisons. The gap's
- * ends do not count, since a reader may round a decimal exactly half way to either side.
+ * Writing, with extra_float_digits > 0: the Schubfach method (Raffaele Giulietti, "The Schubfach way to render
+ * doubles"): the gap around the value, scaled by a power of ten from a table so that it holds one to ten integers,
+ * and integer comparisons. The gap's ends do not count, since a reader may round a decimal exactly half way to
+ * either side.
  *
  * LIMITS: the LC_NUMERIC locale must be C (nothing calls setlocale).
  */
@@ -114,13 +115,13 @@ read_general(const FloatKind *k, Str in, double *ret_double, float *ret_single, 
     double v = single ? *ret_single : *ret_double;
     if (errno == ERANGE && (v == 0 || isinf(v))) {
         Str shown = text_shown(s);
-        return error_set(err, ERR_NUMERIC_OUT_OF_RANGE, "\"%.*s\" is out of range for type %s", (int)shown.len, shown.ptr,
-                         type_name(k->type));
+        return error_set(err, ERR_NUMERIC_OUT_OF_RANGE, "\"%.*s\" is out of range for type %s", (int)shown.len,
+                         shown.ptr, type_name(k->type));
     }
     return true;
 }
 
-/* Within double's own rounding error of the middle between two floats: the 29 bits that a float drops are about 1000…0. */
+/* Within double's rounding error of the middle between two floats: the 29 bits that a float drops are about 10…0. */
 static bool
 is_half_way(double d)
 {
@@ -141,7 +142,7 @@ bool
 f32_in(Str in, float *ret, Error *err)
 {
     double unused, d;
-    /* A decimal with few digits is read as a double; that rounds again to the right float unless it lies half way between two. */
+    /* A decimal with few digits is read as a double; that rounds again to the right float unless it lies half way. */
     if (read_simple(in, &d) && fabs(d) < 1e30 && (fabs(d) > 1e-30 || d == 0) && !is_half_way(d)) {
         *ret = (float)d;
         return true;

@@ -2,9 +2,9 @@
  * numeric.c
  *    Exact decimal arithmetic: add, subtract, multiply, divide, remainder, rounding, comparison, conversion.
  *
- * A finite Num is a 128-bit integer below 10^38 in size and a scale. Magnitudes are worked on as u128; what does not fit
- * for a moment goes through Wide. The scale of a quotient is PostgreSQL's select_div_scale, whose digits are base 10,000.
- * NaN and infinities follow PostgreSQL 14 and later.
+ * A finite Num is a 128-bit integer below 10^38 in size and a scale. Magnitudes are worked on as u128; what does
+ * not fit for a moment goes through Wide. The scale of a quotient is PostgreSQL's select_div_scale, whose digits
+ * are base 10,000. NaN and infinities follow PostgreSQL 14 and later.
  */
 #include "common/type/inside.h"
 #include "common/base/hash.h"
@@ -138,7 +138,7 @@ num_add(const Num *a, const Num *b, Num *ret)
         return add_special(a, b, ret);
     u32 scale = MAX(a->scale, b->scale);
     u128 x = magnitude(a), y = magnitude(b);
-    /* An operand beyond 2 x 10^38 at the common scale cannot be brought below 10^38 by the other, which is below that. */
+    /* An operand beyond 2 x 10^38 at the common scale cannot be brought below 10^38 by the other, which is below it. */
     if (!scale_up(x, scale - a->scale, &x) || !scale_up(y, scale - b->scale, &y))
         return NUM_OVERFLOW;
     bool negative = is_negative(a);

@@ -2,9 +2,9 @@
  * numeric_io.c
  *    Numerics as text and in PostgreSQL's binary form (base-10,000 digits).
  *
- * Both readers gather decimal digits in a Digits: the first 38 significant ones exactly, of the rest only what rounding
- * needs. The value is then placed at the column's scale, or at its own when no typmod is given; then every digit written
- * counts, and more than 38 are refused rather than rounded away.
+ * Both readers gather decimal digits in a Digits: the first 38 significant ones exactly, of the rest only what
+ * rounding needs. The value is then placed at the column's scale, or at its own when no typmod is given; then
+ * every digit written counts, and more than 38 are refused rather than rounded away.
  */
 #include "common/type/inside.h"
 #include "common/type/wide.h"
@@ -96,8 +96,8 @@ num_field_overflow(Error *err, i32 typmod, bool infinite)
     if (infinite)
         error_detail(err, "A field with precision %u, scale %u cannot hold an infinite value.", precision, scale);
     else
-        error_detail(err, "A field with precision %u, scale %u must round to an absolute value less than %s%d.", precision,
-                     scale, precision == scale ? "" : "10^", precision == scale ? 1 : (int)(precision - scale));
+        error_detail(err, "A field with precision %u, scale %u must round to an absolute value less than %s%d.",
+                     precision, scale, precision == scale ? "" : "10^", precision == scale ? 1 : (int)(precision - scale));
     return false;
 }
 

@@ -2,13 +2,14 @@
  * numeric_math.c
  *    Square root, exp, ln, log and power of decimals, to the scale PostgreSQL chooses.
  *
- * The scale comes from PostgreSQL's estimates of a result's weight (written on its base-10,000 digits and in double); the value is
- * computed to about 130 decimals in fixed point (Fix: a sign and a Wide with 448 bits behind the point) and rounded
- * once, half away from zero. PostgreSQL computes with guard digits and rounds once too, so the digits agree unless its guard
- * digits fail. Where a result can lie exactly between two decimals (integer powers), it is computed exactly.
+ * The scale comes from PostgreSQL's estimates of a result's weight (written on its base-10,000 digits and in
+ * double); the value is computed to about 130 decimals in fixed point (Fix: a sign and a Wide with 448 bits behind
+ * the point) and rounded once, half away from zero. PostgreSQL computes with guard digits and rounds once too, so
+ * the digits agree unless its guard digits fail. Where a result can lie exactly between two decimals (integer
+ * powers), it is computed exactly.
  *
- * Method: exp by ln 2 reduction, 8 halvings and the Taylor series; ln by a first guess in double whose exp divides the
- * argument, which leaves a series in a number near 2^-50.
+ * Method: exp by ln 2 reduction, 8 halvings and the Taylor series; ln by a first guess in double whose exp divides
+ * the argument, which leaves a series in a number near 2^-50.
  */
 #include "common/type/inside.h"
 #include "common/type/wide.h"
@@ -392,8 +393,8 @@ num_log(const Num *base, const Num *a, Num *ret)
     return fix_to_num(&x, limit_scale(scale, MAX(base->scale, a->scale)), ret);
 }
 
-/* a^n exactly as an integer over 10^(n x scale), a without trailing zeros; false when it is longer than 256 bits: then no rounding
- * to 38 decimals can meet a tie. */
+/* v^n exactly, v without trailing zeros; false when it is longer than 256 bits: then no rounding to 38 decimals can
+ * meet a tie. */
 static bool
 exact_power(u128 v, u32 n, Wide *ret)
 {

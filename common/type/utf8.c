@@ -2,8 +2,9 @@
  * utf8.c
  *    UTF-8: validity, length in characters, and the error that names a bad sequence.
  *
- * Valid is what RFC 3629 says and PostgreSQL accepts: no overlong forms, no surrogates, nothing above U+10FFFF. Runs of
- * ASCII go eight bytes at a time. A zero byte is valid UTF-8 but no part of any text value; utf8_find_bad reports it.
+ * Valid is what RFC 3629 says and PostgreSQL accepts: no overlong forms, no surrogates, nothing above U+10FFFF.
+ * Runs of ASCII go eight bytes at a time. A zero byte is valid UTF-8 but no part of any text value; utf8_find_bad
+ * reports it.
  */
 #include "common/type/inside.h"
 

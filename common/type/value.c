@@ -2,8 +2,8 @@
  * value.c
  *    Text and binary forms of values, one switch over types each.
  *
- * phys_out and phys_send are the hot ones: result rows go from vectors straight into the send buffer, without a Value and
- * without printf. value_out and value_send bring a Value to its natural physical form and use them.
+ * phys_out and phys_send are the hot ones: result rows go from vectors straight into the send buffer, without a
+ * Value and without printf. value_out and value_send bring a Value to its natural physical form and use them.
  * Fails: only on what the user sent (text or bytes); a ByteBuf without memory remembers that itself.
  */
 #include "common/type/inside.h"
@@ -28,7 +28,8 @@ fit_varchar(Str *text, i32 typmod, Error *err)
     u32 keep = utf8_prefix(*text, (u32)typmod - 4);
     for (u32 i = keep; i < text->len; i++)
         if (text->ptr[i] != ' ')
-            return error_set(err, ERR_STRING_RIGHT_TRUNCATION, "value too long for type character varying(%d)", typmod - 4);
+            return error_set(err, ERR_STRING_RIGHT_TRUNCATION, "value too long for type character varying(%d)",
+                             typmod - 4);
     text->len = keep;
     return true;
 }

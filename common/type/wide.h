@@ -2,8 +2,9 @@
  * wide.h
  *    Unsigned integers of up to 1,536 bits, for the few places where 128 bits are too short. Inside this room.
  *
- * A Wide holds `count` limbs of 64 bits, least first, without leading zero limbs; zero has none. Operations that would not
- * fit stop the process (ensure): callers bound their operands first. Plain schoolbook methods: operands are small.
+ * A Wide holds `count` limbs of 64 bits, least first, without leading zero limbs; zero has none. Operations that
+ * would not fit stop the process (ensure): callers bound their operands first. Plain schoolbook methods: operands
+ * are small.
  */
 #ifndef WIDE_H
 #define WIDE_H

@@ -1,8 +1,10 @@
 /*
  * type_cases.c
- *    Random cases for the types, written either as SQL for PostgreSQL or as the answers of this code: type_oracle compares the two.
+ *    Random cases for the types, written either as SQL for PostgreSQL or as the answers of this code: type_oracle
+ *    compares the two.
  *
- *    type_cases sql|ours SEED COUNT. The same seed gives the same cases in both modes. An error is written as its SQLSTATE and message.
+ *    type_cases sql|ours SEED COUNT. The same seed gives the same cases in both modes. An error is written as its
+ *    SQLSTATE and message.
  */
 #include "common/type/datetime.h"
 #include "common/type/numeric.h"
