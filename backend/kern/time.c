@@ -85,10 +85,18 @@ unit_text(KernCall *c, Str unit)
     return s;
 }
 
+/* date_part() of a date is that of the timestamp. */
+static TypeId
+time_type(const KernCall *c)
+{
+    TypeId t = c->def->args[1];
+    return t == TYPE_DATE && c->def->op == FOP_DATE_PART ? TYPE_TIMESTAMP : t;
+}
+
 static bool
 unit_error(KernCall *c, Str unit, bool known)
 {
-    const char *type = type_name(c->def->args[1]);
+    const char *type = type_name(time_type(c));
     if (known)
         return error_set(c->err, ERR_FEATURE_NOT_SUPPORTED, "unit \"%s\" not supported for type %s", unit_text(c, unit), type);
     return error_set(c->err, ERR_INVALID_PARAMETER_VALUE, "unit \"%s\" not recognized for type %s", unit_text(c, unit), type);
@@ -122,18 +130,23 @@ date_trunc(KernCall *c, u32 i)
 {
     DateField field;
     i64 us = ARG(c, 1, i64, i), cut, shift = 0;
+    if (ts_infinite(us)) { /* whatever the unit */
+        RET(c, i64, i) = us;
+        return true;
+    }
     if (!find_field(c, i, &field))
         return false;
-    if (c->def->args[1] == TYPE_TIMESTAMPTZ && !ts_infinite(us)) {
+    if (field == FIELD_DOW || field == FIELD_ISODOW || field == FIELD_DOY || field == FIELD_ISOYEAR || field == FIELD_JULIAN ||
+        field == FIELD_EPOCH)
+        return unit_error(c, ARG(c, 0, Str, i), false);
+    if (c->def->args[1] == TYPE_TIMESTAMPTZ) {
         shift = (i64)c->format->tz_offset_s * 1000000;
         if (!to_local(c, us, &us))
             return timestamp_out_of_range(c);
     }
     if (!timestamp_trunc(field, us, &cut))
         return unit_error(c, ARG(c, 0, Str, i), true);
-    if (ts_infinite(cut))
-        shift = 0;
-    if (!ts_infinite(cut) && (cut - shift < TS_FIRST || cut - shift >= TS_END))
+    if (cut - shift < TS_FIRST || cut - shift >= TS_END)
         return timestamp_out_of_range(c);
     RET(c, i64, i) = cut - shift;
     return true;
@@ -159,10 +172,10 @@ field_of(KernCall *c, u32 i, Num *ret, bool *ret_null)
     DateField field;
     if (!find_field(c, i, &field))
         return false;
-    TypeId type = c->def->args[1];
+    TypeId type = time_type(c);
     i64 us;
     *ret_null = false;
-    if (type == TYPE_DATE) {
+    if (c->def->args[1] == TYPE_DATE) {
         i32 days = ARG(c, 1, i32, i);
         us = days == DATE_NEG_INF ? TS_NEG_INF : days == DATE_POS_INF ? TS_POS_INF : 0;
         if (!date_infinite(days) && __builtin_mul_overflow((i64)days, USEC_PER_DAY, &us))
@@ -223,16 +236,16 @@ ts_is_finite(KernCall *c, u32 i)
 
 /* ---- making ---- */
 
-/* Years as people count them (no year 0, negative = BC) to the astronomical year; false when there is no such day. */
+/* Years as people count them (no year 0, negative = BC) to the astronomical year, which messages show; false when there is no such day. */
 static bool
 check_day(i32 year, i32 month, i32 day, i32 *ret_year)
 {
     static const u8 DAYS[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    if (year == 0 || year == INT32_MIN || month < 1 || month > 12 || day < 1)
-        return false;
     i32 y = year < 0 ? year + 1 : year;
-    bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
     *ret_year = y;
+    if (year == 0 || month < 1 || month > 12 || day < 1)
+        return false;
+    bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
     return day <= DAYS[month - 1] + (month == 2 && leap);
 }
 
@@ -241,9 +254,9 @@ make_date(KernCall *c, u32 i)
 {
     i32 year = ARG(c, 0, i32, i), month = ARG(c, 1, i32, i), day = ARG(c, 2, i32, i), y;
     if (!check_day(year, month, day, &y))
-        return error_set(c->err, ERR_DATETIME_OVERFLOW, "date field value out of range: %d-%02d-%02d", year, month, day);
+        return error_set(c->err, ERR_DATETIME_OVERFLOW, "date field value out of range: %d-%02d-%02d", y, month, day);
     if (y < -4712 || y > 5874897)
-        return error_set(c->err, ERR_DATETIME_OVERFLOW, "date out of range: %d-%02d-%02d", year, month, day);
+        return error_set(c->err, ERR_DATETIME_OVERFLOW, "date out of range: %d-%02d-%02d", y, month, day);
     RET(c, i32, i) = date_from_civil(y, month, day);
     return true;
 }
@@ -255,14 +268,14 @@ make_timestamp(KernCall *c, u32 i)
     i32 hour = ARG(c, 3, i32, i), minute = ARG(c, 4, i32, i);
     double second = ARG(c, 5, double, i);
     if (!check_day(year, month, day, &y))
-        return error_set(c->err, ERR_DATETIME_OVERFLOW, "date field value out of range: %d-%02d-%02d", year, month, day);
+        return error_set(c->err, ERR_DATETIME_OVERFLOW, "date field value out of range: %d-%02d-%02d", y, month, day);
     bool day_end = hour == 24 && minute == 0 && second == 0;
     if (isnan(second) || hour < 0 || minute < 0 || minute > 59 || second < 0 || second > 60 || (hour > 23 && !day_end))
         return error_set(c->err, ERR_DATETIME_OVERFLOW, "time field value out of range: %d:%02d:%02g", hour, minute, second);
     i64 us = ((i64)hour * 60 + minute) * 60000000 + (i64)rint(second * 1e6);
     i128 all = (i128)date_from_civil(y, month, day) * USEC_PER_DAY + us;
     if (y < -4712 || y > 294276 || all < TS_FIRST || all >= TS_END)
-        return error_set(c->err, ERR_DATETIME_OVERFLOW, "timestamp out of range: %d-%02d-%02d %d:%02d:%02g", year, month, day, hour,
+        return error_set(c->err, ERR_DATETIME_OVERFLOW, "timestamp out of range: %d-%02d-%02d %d:%02d:%02g", y, month, day, hour,
                          minute, second);
     RET(c, i64, i) = (i64)all;
     return true;

@@ -234,10 +234,31 @@ negate(Compiler *c, Operand a)
     return o;
 }
 
+/* A constant false among AND's arguments (true among OR's) is the result, whatever arguments that are not constant would do: so PostgreSQL
+ * simplifies. One that fails before it is met fails. */
+static bool
+decided(Compiler *c, const BExpr *e, bool is_or)
+{
+    Value v;
+    for (u32 k = 0; k < e->arg_count && !c->no_fold; k++) {
+        if (!foldable(e->args[k]))
+            continue;
+        if (!fold(c, e->args[k], &v))
+            return false;
+        if (!v.is_null && v.b == is_or)
+            return true;
+    }
+    return false;
+}
+
 static Operand
 and_or(Compiler *c, const BExpr *e)
 {
     bool is_or = e->kind == BX_OR;
+    if (decided(c, e, is_or)) {
+        Value v = {.type = TYPE_BOOL, .typmod = -1, .b = is_or};
+        return expr_constant(c, &v);
+    }
     Operand so_far = expr_node(c, e->args[0]);
     for (u32 k = 1; k < e->arg_count; k++) {
         if (!expr_may_fail(e->args[k])) {
