@@ -41,6 +41,7 @@ widen(const Vec *v, u32 count, i64 *to)
     }
 }
 
+/* One NaN and one zero. */
 static u64
 canonical_bits(double d)
 {
@@ -54,14 +55,10 @@ canonical_bits(double d)
 }
 
 static void
-float_bits(const Vec *v, u32 count, u64 *to)
+to_doubles(const Vec *v, u32 count, double *to)
 {
-    if (v->phys == PHYS_F32)
-        for (u32 i = 0; i < count; i++)
-            to[i] = canonical_bits((double)((const float *)v->data)[i]);
-    else
-        for (u32 i = 0; i < count; i++)
-            to[i] = canonical_bits(((const double *)v->data)[i]);
+    for (u32 i = 0; i < count; i++)
+        to[i] = (double)((const float *)v->data)[i];
 }
 
 static void
@@ -106,7 +103,7 @@ key_form(KeyForm *f, Worker *w, Vec *v, u32 count, KeyVec *ret)
     }
     if (f->class == KEY_INT && (v->phys == PHYS_I64 || v->phys == PHYS_D64))
         return;
-    if (f->class == KEY_NUM && v->phys == PHYS_NUM)
+    if ((f->class == KEY_NUM && v->phys == PHYS_NUM) || (f->class == KEY_FLOAT && v->phys == PHYS_F64))
         return;
     if (!f->wide)
         f->wide = arena_alloc(w->arena, (size_t)VEC_SIZE * key_class_width(f->class));
@@ -114,7 +111,7 @@ key_form(KeyForm *f, Worker *w, Vec *v, u32 count, KeyVec *ret)
     if (f->class == KEY_INT)
         widen(v, count, f->wide);
     else if (f->class == KEY_FLOAT)
-        float_bits(v, count, f->wide);
+        to_doubles(v, count, f->wide);
     else
         to_nums(v, count, f->wide);
 }
@@ -131,6 +128,8 @@ hash_one(const KeyVec *k, u32 i)
     }
     case KEY_NUM:
         return hash_u64(num_hash(&((const Num *)k->data)[i]));
+    case KEY_FLOAT:
+        return hash_u64(canonical_bits(((const double *)k->data)[i]));
     default:
         return hash_u64(((const u64 *)k->data)[i] + 0x9e3779b97f4a7c15ull);
     }
@@ -208,6 +207,8 @@ column_equal(const KeyColumn *c, u32 number, const KeyVec *k, u32 i)
         return str_eq(((const Str *)c->data)[number], ((const Str *)k->data)[i]);
     case KEY_NUM:
         return num_cmp(&((const Num *)c->data)[number], &((const Num *)k->data)[i]) == 0;
+    case KEY_FLOAT:
+        return canonical_bits(((const double *)c->data)[number]) == canonical_bits(((const double *)k->data)[i]);
     default:
         return ((const u64 *)c->data)[number] == ((const u64 *)k->data)[i];
     }

@@ -214,6 +214,18 @@ expr_comparison(const BExpr *e, PlanOp *ret)
     return false;
 }
 
+/* Functions that cannot fail on any text. */
+static bool
+is_harmless(const FuncDef *d)
+{
+    static const char *const names[] = {"=", "<>", "<", "<=", ">", ">=", "~~", "!~~", "~~*", "!~~*", "||", "lower", "upper", "length",
+                                        "char_length", "btrim", "ltrim", "rtrim", "strpos", "left", "right", "starts_with"};
+    for (u32 i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(names[i], d->name) == 0)
+            return true;
+    return false;
+}
+
 static int
 integer_rank(TypeId t)
 {
@@ -224,6 +236,21 @@ static bool
 is_text(TypeId t)
 {
     return t == TYPE_TEXT || t == TYPE_VARCHAR || t == TYPE_NAME;
+}
+
+bool
+expr_cannot_fail_on_text(const BExpr *e)
+{
+    if (expr_is_fixed(e))
+        return true;
+    if (e->kind == BX_FUNC && !is_harmless(func_def(e->func)))
+        return false;
+    if (e->kind == BX_CAST && !(is_text(e->type) && is_text(e->args[0]->type) && e->typmod < 0))
+        return false;
+    for (u32 i = 0; i < e->arg_count; i++)
+        if (!expr_cannot_fail_on_text(e->args[i]))
+            return false;
+    return true;
 }
 
 const BExpr *

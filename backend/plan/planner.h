@@ -70,6 +70,8 @@ void relset_union(RelSet *s, const RelSet *of);
 /* No column, aggregate or volatile function: the same value for the whole execution. */
 bool expr_is_fixed(const BExpr *e);
 bool expr_is_volatile(const BExpr *e);
+/* True only when evaluating it on any text at all raises no error, so that entries of a dictionary may be tried that no row has. */
+bool expr_cannot_fail_on_text(const BExpr *e);
 /* A comparison: its operator, false when it is none. */
 bool expr_comparison(const BExpr *e, PlanOp *ret);
 /* Strip casts that keep value and order (between text types, to wider integers, to numeric). */

@@ -228,7 +228,7 @@ make_pred(FromPlanner *f, const TableDef *t, u16 rel, const BExpr *e, PlanPred *
         }
     }
     column = NULL;
-    if (!expr_is_volatile(e) && single_text_column(e, t, &column) && column) {
+    if (!expr_is_volatile(e) && expr_cannot_fail_on_text(e) && single_text_column(e, t, &column) && column) {
         PlanSlot slot = table_slot(t, &f->query->rels[rel], rel, column->column);
         ret->kind = PRED_TEXT;
         ret->column = column->column;

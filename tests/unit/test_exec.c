@@ -45,10 +45,10 @@ make_dict(void)
 {
     for (u32 i = 0; i < TEXTS; i++) {
         u32 len = (u32)strlen(WORDS[i]);
-        char *text = (char *)malloc(len + 4) + 4;
-        memcpy(text - 4, &len, 4);
-        memcpy(text, WORDS[i], len);
-        dict_entries[i].text = text;
+        static char texts[TEXTS][16];
+        memcpy(texts[i], &len, 4);
+        memcpy(texts[i] + 4, WORDS[i], len);
+        dict_entries[i].text = texts[i] + 4;
     }
     IndexSegmentShm *s = calloc(1, segment_bytes(0));
     IndexDirShm *d = calloc(1, index_dir_bytes(0));
