@@ -126,6 +126,7 @@ is_planned(BStmtKind k)
     case BST_SHOW:
     case BST_RESET:
     case BST_CHECKPOINT:
+    case BST_CHECK:
     case BST_TRANSACTION:
     case BST_DEALLOCATE:
     case BST_DISCARD:

@@ -71,6 +71,7 @@ run_statement(Session *s, Portal *p)
     case BST_RESET:
     case BST_TRANSACTION:
     case BST_CHECKPOINT:
+    case BST_CHECK:
     case BST_DEALLOCATE:
     case BST_DISCARD:
     case BST_ALTER_ROLE:

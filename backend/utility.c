@@ -209,6 +209,16 @@ checkpoint(Session *s)
     txn_checkpoint(s->txn);
 }
 
+/* CHECK DATABASE: walk every invariant of the store at the newest version; XX001 names the first that does not hold. */
+static void
+check_database(Session *s)
+{
+    Error err;
+    if (!s->superuser)
+        err_throw(ERR_INSUFFICIENT_PRIVILEGE, "must be superuser to do CHECK DATABASE");
+    CHECKED(store_verify(txn_snapshot(s->txn), VERIFY_CONTENTS, &err), &err);
+}
+
 /* ALTER ROLE … PASSWORD: a verifier made by the client is stored as it is, a password becomes one here. */
 static void
 alter_role(Session *s, const BStmt *b)
@@ -241,6 +251,7 @@ utility_run(Session *s, const BStmt *b)
     case BST_TRANSACTION: return run_transaction(s, b);
     case BST_DEALLOCATE: return deallocate(s, b);
     case BST_DISCARD: return discard(s, b);
+    case BST_CHECK: check_database(s); return "CHECK DATABASE";
     case BST_CHECKPOINT: checkpoint(s); return "CHECKPOINT";
     case BST_ALTER_ROLE: alter_role(s, b); return "ALTER ROLE";
     default: err_throw(ERR_INTERNAL_ERROR, "statement of kind %d is no utility", b->kind);

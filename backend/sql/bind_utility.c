@@ -87,7 +87,7 @@ void
 bind_utility(Binder *b, BStmt *to, const Stmt *s)
 {
     static const struct { StmtKind from; BStmtKind to; } kinds[] = {
-        {ST_SET, BST_SET}, {ST_SHOW, BST_SHOW}, {ST_RESET, BST_RESET}, {ST_CHECKPOINT, BST_CHECKPOINT}, {ST_NOOP, BST_NOOP},
+        {ST_SET, BST_SET}, {ST_SHOW, BST_SHOW}, {ST_RESET, BST_RESET}, {ST_CHECKPOINT, BST_CHECKPOINT}, {ST_CHECK, BST_CHECK}, {ST_NOOP, BST_NOOP},
         {ST_ALTER_ROLE, BST_ALTER_ROLE}, {ST_TRANSACTION, BST_TRANSACTION}, {ST_DEALLOCATE, BST_DEALLOCATE}, {ST_DISCARD, BST_DISCARD}};
     u32 k = 0;
     while (k < COUNT_OF(kinds) && kinds[k].from != s->kind)

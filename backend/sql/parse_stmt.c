@@ -124,6 +124,12 @@ parse_statement(Parser *p, const char **ret_tag, bool *ret_write)
         *ret_tag = "CHECKPOINT";
         return s;
     }
+    if (parse_try(p, KW_CHECK)) { /* ours: verify what is in memory */
+        parse_expect(p, KW_DATABASE);
+        s->kind = ST_CHECK;
+        *ret_tag = "CHECK DATABASE";
+        return s;
+    }
     if (parse_transaction(p, s)) {
         *ret_tag = transaction_tag(s, &first);
         return s;

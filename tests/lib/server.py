@@ -102,6 +102,14 @@ class Server:
     def psql(self, *commands, **more):
         return psql(self.dsn, *commands, **more)
 
+    def verify(self, report, name):
+        """Every invariant of the store holds."""
+        try:
+            self.psql("CHECK DATABASE")
+            return report.check(f"{name}: the world passes CHECK DATABASE", True)
+        except RuntimeError as e:
+            return report.check(f"{name}: the world passes CHECK DATABASE", False, str(e))
+
     def __enter__(self):
         return self.start()
 
