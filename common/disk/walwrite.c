@@ -92,7 +92,7 @@ static void
 start_spare(WalWriter *w)
 {
     Spare *s = &w->spare;
-    if (s->file.fd >= 0 || s->running)
+    if (s->running || s->file.fd >= 0)
         return;
     s->retry_ns = env->monotonic_ns() + RETRY_EVERY_NS;
     if (!s->io) { /* the simulated disk */
@@ -123,7 +123,7 @@ static void
 tend_spare(WalWriter *w)
 {
     join_spare(w, false);
-    if (w->spare.file.fd < 0 && !w->spare.running && !w->stopped && env->monotonic_ns() >= w->spare.retry_ns)
+    if (!w->spare.running && w->spare.file.fd < 0 && !w->stopped && env->monotonic_ns() >= w->spare.retry_ns)
         start_spare(w);
 }
 

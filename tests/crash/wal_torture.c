@@ -50,6 +50,7 @@ typedef enum Class { REFUSED, DROPPED, NO_EFFECT, SILENT, WRONG, CLASS_COUNT } C
 static const char *const CLASS_TEXTS[CLASS_COUNT] = {"refused", "dropped tail", "no effect", "silent loss", "wrong data"};
 static u64 tally[CLASS_COUNT], disagreements, failures, states;
 static u64 random_state;
+static u8 flavour; /* of the payloads: tells the groups of one log from those of another of the same shape */
 static u8 *scratch; /* payload of the group being read */
 
 static u64
@@ -89,7 +90,7 @@ make_frame(u8 *to, u32 *kind)
     for (u32 i = 0; i < records; i++) {
         u32 n = chance() % 16 == 0 ? (u32)(chance() % 9000) : (u32)(chance() % 300);
         for (u32 k = 0; k < n; k++)
-            to[len + RECORD_HEAD_BYTES + k] = chance() % 8 ? (u8)chance() : 0;
+            to[len + RECORD_HEAD_BYTES + k] = chance() % 8 ? (u8)chance() ^ flavour : 0;
         len += record_frame(to + len, (u16)(*kind % 19 + 1), 0, n);
         ++*kind;
     }
@@ -483,8 +484,10 @@ test_blocks(u64 bytes, bool full)
     for (u32 sealed = 0; sealed < 2; sealed++) {
         u64 seed = random_state;
         Log l = make_log(bytes, 4, sealed, 0, 5);
-        random_state = seed; /* the same groups in another epoch: what a recycled segment would hold */
+        random_state = seed; /* groups of the same shape in another epoch: what a recycled segment would hold */
+        flavour = 0x55;
         Log other = make_log(bytes, 4, sealed, 0, 5);
+        flavour = 0;
         u8 *copy = malloc(l.size);
         ensure(copy && l.end == other.end);
         memcpy(copy, l.image, l.size);

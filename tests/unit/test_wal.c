@@ -14,8 +14,10 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { SEGMENT = 128 * 1024, FRAMES_MAX = 20000, DEPTH = WAL_DEPTH + 1 };
@@ -322,6 +324,84 @@ START_TEST(largest_groups)
 }
 END_TEST
 
+static bool
+read_counter(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
+{
+    u64 counter, *last = ctx;
+    if (len < sizeof counter)
+        return error_set(err, ERR_INTERNAL_ERROR, "a frame of %u bytes at LSN %llu", len, (unsigned long long)lsn);
+    memcpy(&counter, data, sizeof counter);
+    if (counter != ++*last)
+        return error_set(err, ERR_INTERNAL_ERROR, "frame %llu instead of %llu", (unsigned long long)counter, (unsigned long long)*last);
+    return true;
+}
+
+/* A child writes frames that count up and tells through the pipe what is durable, until it is killed. */
+static void
+write_until_killed(IoEngineKind kind, int to)
+{
+    const char *why;
+    Error err;
+    WalVerdict v;
+    u64 next = 0;
+    io = io_new(kind, DEPTH, &why); /* the parent's stays untouched */
+    WalWriter *w;
+    if (!wal_read(io, dir_fd, 0, read_counter, &next, &v, &err) ||
+        !wal_writer_open(io, dir_fd, v.valid_through, v.last_epoch, 256 * 1024, &w, &err))
+        _exit(1);
+    for (u64 told = next;;) {
+        WalEvent events[WAL_DEPTH];
+        bool event;
+        if (write(to, &told, sizeof told) != sizeof told)
+            _exit(2);
+        while (wal_in_flight(w) < WAL_DEPTH && wal_group_begin(w)) {
+            u32 frames = 1 + (u32)(chance() % 3);
+            next += frames;
+            for (u32 i = frames; i-- > 0;) {
+                u64 counter = next - i;
+                memcpy(frame, &counter, sizeof counter);
+                if (!wal_group_add(w, frame, sizeof counter + (u32)(chance() % 9000)))
+                    _exit(3);
+            }
+            if (wal_group_submit(w, next) < 0)
+                _exit(4);
+        }
+        u32 n = wal_wait(w, -1, UINT64_MAX, events, WAL_DEPTH, &event);
+        if (n && events[n - 1].result < 0)
+            _exit(5);
+        told = n ? events[n - 1].tag : told;
+    }
+}
+
+START_TEST(killed_writers_lose_nothing_acknowledged)
+{
+    for (u32 round = 0; round < 25; round++) {
+        int ends[2], status;
+        u64 acked = 0, last, found = 0;
+        WalVerdict v;
+        Error err = {0};
+        ck_assert_int_eq(pipe(ends), 0);
+        random_state = round;
+        pid_t child = fork();
+        if (child == 0) {
+            close(ends[0]);
+            write_until_killed(io_kind(io), ends[1]);
+        }
+        close(ends[1]);
+        NEED(read(ends[0], &acked, sizeof acked) == sizeof acked); /* it has opened the log */
+        usleep((useconds_t)(chance() % 8000));
+        kill(child, SIGKILL);
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert(WIFSIGNALED(status));
+        while (read(ends[0], &last, sizeof last) == sizeof last)
+            acked = last;
+        close(ends[0]);
+        ck_assert_msg(wal_read(io, dir_fd, 0, read_counter, &found, &v, &err), "%s", err.message);
+        ck_assert_uint_ge(found, acked);
+    }
+}
+END_TEST
+
 /* ---- tests of the simulated disk ---- */
 
 START_TEST(power_cuts_lose_nothing_acknowledged)
@@ -571,10 +651,12 @@ add_tests(Suite *s, const char *name, void (*up)(void))
         tcase_add_test(t, missing_and_resurrected_segments);
         tcase_add_test(t, watermark_proves_the_end);
     }
+    if (up != set_up_sim) {
+        tcase_add_test(t, killed_writers_lose_nothing_acknowledged);
 #ifdef ENABLE_FAULTS
-    else
         tcase_add_test(t, faults_of_the_log);
 #endif
+    }
     suite_add_tcase(s, t);
 }
 
