@@ -179,8 +179,8 @@ portal_set_rows(Portal *p, u32 column_count, const Str *values, u64 row_count)
     p->exhausted = true;
 }
 
-static void
-start(Session *s, Portal *p)
+void
+portal_start(Session *s, Portal *p)
 {
     p->ctx = (ExecContext){
         .arena = p->arena,
@@ -190,10 +190,14 @@ start(Session *s, Portal *p)
         .memory_limit_bytes = s->memory_limit_bytes,
     };
     p->state = PORTAL_ROWS;
-    if (p->plan->stmt->kind == BST_SELECT)
-        p->exec = exec_open(&p->ctx, p->plan->plan);
-    else
+    if (p->plan->stmt->kind != BST_SELECT)
         run_statement(s, p);
+    else {
+        p->exec = exec_open(&p->ctx, p->plan->plan);
+        /* Errors of constant expressions come before the row description, as in PostgreSQL, whose planner finds them. */
+        if (!p->plan->stmt->query->from)
+            next_batch(p);
+    }
 }
 
 /* Rows that were encoded when another statement came between. */
@@ -216,7 +220,7 @@ portal_run(Session *s, Portal *p, u64 max_rows)
 {
     u64 sent = 0;
     if (p->state == PORTAL_READY)
-        start(s, p);
+        portal_start(s, p);
     if (!p->plan->returns_rows) {
         p->state = PORTAL_DONE;
         return true;

@@ -159,6 +159,8 @@ Portal *portal_find(Session *s, const char *name);
 Portal *portal_open(Session *s, const char *name, CachedPlan *plan);
 void portal_close(Session *s, Portal *p);
 void portal_close_all(Session *s);
+/* Make it ready to give rows: a write has then happened. portal_run does it when it was not done. */
+void portal_start(Session *s, Portal *p);
 /* Start it (first time) and send up to max_rows (0: all). true: complete. */
 bool portal_run(Session *s, Portal *p, u64 max_rows);
 /* Rows of every suspended portal but this one are drawn into memory, so that the transaction may move on. */

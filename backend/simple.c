@@ -22,6 +22,7 @@ run_one(Session *s, CachedPlan *plan)
     if (plan->parsed->is_write)
         session_count_write(s, plan->parsed);
     Portal *p = portal_open(s, "", plan);
+    portal_start(s, p);
     if (plan->returns_rows)
         reply_row_description(s->wire, plan->columns, plan->column_count);
     portal_run(s, p, 0);

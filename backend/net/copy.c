@@ -143,6 +143,24 @@ shorten(char to[SHOWN_BYTES + 4], const u8 *s, size_t len)
     strcpy(to + n, len > n ? "..." : "");
 }
 
+/* The row that begins at line_start, without its end: escaped and quoted line ends belong to it. */
+static size_t
+line_len(const CopyIn *c)
+{
+    bool csv = c->spec.kind == COPY_KIND_CSV, quoted = false;
+    u8 end = c->eol == EOL_CR || c->eol == EOL_CRNL ? '\r' : '\n';
+    const u8 *p = c->line_start;
+    for (; p < c->limit; p++) {
+        if (csv ? quoted && *p == c->escape && p + 1 < c->limit && (p[1] == c->quote || p[1] == c->escape) : *p == '\\')
+            p++;
+        else if (csv && *p == c->quote)
+            quoted = !quoted;
+        else if (*p == end && !quoted)
+            break;
+    }
+    return (size_t)(MIN(p, c->limit) - c->line_start);
+}
+
 void
 copy_line_error(CopyIn *c, const char *hint, const char *format, ...)
 {
@@ -156,12 +174,7 @@ copy_line_error(CopyIn *c, const char *hint, const char *format, ...)
     if (hint)
         error_hint(&err, "%s", hint);
     if (c->line_start && c->spec.kind != COPY_KIND_BINARY) {
-        size_t len = (size_t)(c->limit - c->line_start);
-        const u8 *end = memchr(c->line_start, c->eol == EOL_CR ? '\r' : '\n', len);
-        len = end ? (size_t)(end - c->line_start) : len;
-        if (c->eol == EOL_CRNL && len && c->line_start[len - 1] == '\r')
-            len--;
-        shorten(shown, c->line_start, len);
+        shorten(shown, c->line_start, line_len(c));
         error_context(&err, "COPY %s, line %llu: \"%s\"", c->spec.relation, (unsigned long long)c->line, shown);
     } else
         error_context(&err, "COPY %s, line %llu", c->spec.relation, (unsigned long long)c->line);
@@ -189,6 +202,7 @@ static NORETURN void
 bad_line_end(CopyIn *c, u8 ch)
 {
     bool csv = c->spec.kind == COPY_KIND_CSV;
+    c->line_start = NULL; /* PostgreSQL has no line yet when it finds this */
     if (ch == '\n')
         copy_line_error(c, csv ? "Use quoted CSV field to represent newline." : "Use \"\\n\" to represent newline.",
                         csv ? "unquoted newline found in data" : "literal newline found in data");
@@ -340,11 +354,13 @@ finish_lines(CopyIn *c)
         n++;
     if (c->spec.kind == COPY_KIND_TEXT && n % 2 == 1)
         c->carry.len--;
-    carry_on(c, (const u8 *)(c->eol == EOL_CRNL ? "\r\n" : c->eol == EOL_CR ? "\r" : "\n"), c->eol == EOL_CRNL ? 2 : 1);
+    size_t added = c->eol == EOL_CRNL ? 2 : 1;
+    carry_on(c, (const u8 *)(c->eol == EOL_CRNL ? "\r\n" : c->eol == EOL_CR ? "\r" : "\n"), added);
     c->finishing = true;
     size_t used = parse(c, c->carry.data, c->carry.len);
     if (used < c->carry.len && !c->done) {
         c->line_start = c->carry.data + used;
+        c->limit -= added;
         c->line++;
         copy_line_error(c, NULL, "unterminated CSV quoted field");
     }

@@ -15,6 +15,13 @@ typedef struct TextField {
     bool mark;         /* ended by \. */
 } TextField;
 
+static NORETURN void
+bad_mark(CopyIn *c, const char *message)
+{
+    c->line_start = NULL; /* as for line ends: PostgreSQL has no line yet */
+    copy_line_error(c, NULL, "%s", message);
+}
+
 /* The end-of-copy mark at p must stand before a line end of the style seen so far. NULL: not complete; else what follows. */
 static const u8 *
 read_mark(CopyIn *c, const u8 *p)
@@ -23,17 +30,17 @@ read_mark(CopyIn *c, const u8 *p)
     if (at == c->limit)
         return NULL;
     if (!COPY_LINE_END(*at))
-        copy_line_error(c, NULL, "end-of-copy marker corrupt");
+        bad_mark(c, "end-of-copy marker corrupt");
     if ((c->eol == EOL_NL && *at != '\n') || ((c->eol == EOL_CR || c->eol == EOL_CRNL) && *at != '\r'))
-        copy_line_error(c, NULL, "end-of-copy marker does not match previous newline style");
+        bad_mark(c, "end-of-copy marker does not match previous newline style");
     if (c->eol != EOL_CRNL)
         return at + 1;
     if (at + 1 == c->limit)
         return NULL;
     if (!COPY_LINE_END(at[1]))
-        copy_line_error(c, NULL, "end-of-copy marker corrupt");
+        bad_mark(c, "end-of-copy marker corrupt");
     if (at[1] != '\n')
-        copy_line_error(c, NULL, "end-of-copy marker does not match previous newline style");
+        bad_mark(c, "end-of-copy marker does not match previous newline style");
     return at + 2;
 }
 
