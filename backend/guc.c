@@ -35,7 +35,8 @@ typedef struct Custom { char *name, *value; } Custom;
 struct Guc {
     Conf *conf;
     i64 conf_reset[CONF_COUNT], conf_saved[CONF_COUNT];
-    bool conf_is_saved, version_reported;
+    bool conf_is_saved, any_saved, version_reported;
+    u64 reported_serial; /* of the last report, plus 1 */
     GucValue values[GUC_COUNT];
     Custom custom[CUSTOM_MAX];
     u32 custom_count;
@@ -216,6 +217,7 @@ store(Guc *g, int id, const char *shown, bool startup, Error *err)
     }
     if (saved)
         v->saved = saved;
+    g->any_saved = true;
     return true;
 }
 
@@ -309,18 +311,18 @@ guc_reset_all(Guc *g, Error *err)
 void
 guc_commit(Guc *g)
 {
-    for (int i = 0; i < GUC_COUNT; i++) {
+    for (int i = 0; g->any_saved && i < GUC_COUNT; i++) {
         free(g->values[i].saved);
         g->values[i].saved = NULL;
     }
-    g->conf_is_saved = false;
+    g->any_saved = g->conf_is_saved = false;
 }
 
 void
 guc_rollback(Guc *g)
 {
     bool changed = g->conf_is_saved;
-    for (int i = 0; i < GUC_COUNT; i++) {
+    for (int i = 0; g->any_saved && i < GUC_COUNT; i++) {
         GucValue *v = &g->values[i];
         if (v->saved) {
             free(v->now);
@@ -331,7 +333,7 @@ guc_rollback(Guc *g)
     }
     if (g->conf_is_saved)
         memcpy(g->conf->number, g->conf_saved, sizeof g->conf_saved);
-    g->conf_is_saved = false;
+    g->any_saved = g->conf_is_saved = false;
     g->serial += changed;
 }
 
@@ -410,13 +412,16 @@ guc_format(const Guc *g)
 void
 guc_report(Guc *g, void (*report)(void *ctx, const char *name, const char *value), void *ctx)
 {
+    if (g->reported_serial == g->serial + 1)
+        return;
+    g->reported_serial = g->serial + 1;
     for (int i = 0; i < GUC_COUNT; i++) {
         GucValue *v = &g->values[i];
         if (!(DEFS[i].flags & REPORT) || (v->reported && strcmp(v->reported, v->now) == 0))
             continue;
         report(ctx, DEFS[i].name, v->now);
         if (!replace(&v->reported, v->now))
-            continue; /* told again next time */
+            g->reported_serial = 0; /* told again next time */
     }
     if (!g->version_reported)
         report(ctx, "server_version", conf_text(g->conf, server_version));

@@ -136,9 +136,18 @@ reply_complete(Wire *w, const char *tag)
 void
 reply_complete_rows(Wire *w, const char *tag, u64 rows)
 {
-    char text[96];
-    snprintf(text, sizeof text, "%s %llu", tag, (unsigned long long)rows);
-    reply_complete(w, text);
+    char digits[20];
+    u32 n = sizeof digits;
+    size_t at = begin(w, MSG_B_COMMAND_COMPLETE);
+    do {
+        digits[--n] = (char)('0' + rows % 10);
+        rows /= 10;
+    } while (rows);
+    buf_put(&w->out, tag, strlen(tag));
+    buf_u8(&w->out, ' ');
+    buf_put(&w->out, digits + n, sizeof digits - n);
+    buf_u8(&w->out, 0);
+    finish(w, at);
 }
 
 void
