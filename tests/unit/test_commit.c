@@ -35,10 +35,15 @@ void interrupt_check(void) { if (interrupted) err_throw(ERR_QUERY_CANCELED, "can
 
 /* ---- the walwriter as a thread ---- */
 
+/* The ring belongs to the thread that makes it. */
 static void *
 run_writer(void *unused)
 {
+    Error err;
+    char password[] = "";
+    WriterOptions o = {.shm = &shm, .wal_dir_fd = wal_dir, .segment_bytes = SEGMENT, .engine = IO_ENGINE_RING, .root_password = password};
     (void)unused;
+    ck_assert_msg(writer_open(&o, &writer, &err), "%s", err.message);
     while (!observe_u64(&stop_writer))
         writer_turn(writer);
     writer_close(writer);
@@ -48,18 +53,16 @@ run_writer(void *unused)
 static void
 start(void)
 {
-    Error err;
-    char password[] = "";
     ck_assert_int_eq(shm_create(&shm, SLOTS, MEMORY), 0);
-    WriterOptions o = {.shm = &shm, .wal_dir_fd = wal_dir, .segment_bytes = SEGMENT, .engine = IO_ENGINE_RING, .root_password = password};
     for (u32 i = 0; i < SLOTS; i++) {
         shm.control->slots[i].pub_role_id = ROLE_ROOT;
         shm.control->slots[i].pub_generation = 1;
         shm.control->slots[i].pub_state = SLOT_TAKEN;
     }
-    ck_assert_msg(writer_open(&o, &writer, &err), "%s", err.message);
     stop_writer = 0;
     pthread_create(&writer_thread, NULL, run_writer, NULL);
+    while (!observe_u64(&shm.writer->pub_ready))
+        usleep(1000);
 }
 
 static void
