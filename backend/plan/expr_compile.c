@@ -105,7 +105,7 @@ expr_constant(Compiler *c, const Value *v)
     if (v->type == TYPE_NUMERIC) {
         o.digits = v->num.kind == NUM_FINITE ? digits_of(num_int(&v->num)) : 1;
         o.scale = v->num.kind == NUM_FINITE ? (u8)v->num.scale : 0;
-        o.phys = v->num.kind > NUM_NAN ? PHYS_NUM : o.digits <= 18 ? PHYS_D64 : PHYS_D128;
+        o.phys = v->num.kind > NUM_NAN ? PHYS_NUM : expr_decimal_phys(o.digits, o.scale);
         if (o.phys == PHYS_NUM)
             o.scale = 0;
     } else

@@ -134,7 +134,7 @@ numeric_sum(Compiler *c, const FuncDef *f, Operand a, Operand b)
     u32 most = MAX(risen_digits(a, scale), risen_digits(b, scale));
     if (most > 38)
         return emit_rows(c, f, both, 2, decimal_row(f->op));
-    PhysType phys = most + 1 <= 18 ? PHYS_D64 : PHYS_D128;
+    PhysType phys = expr_decimal_phys(most + 1, scale);
     a = expr_decimal(c, a, phys, scale);
     b = expr_decimal(c, b, phys, scale);
     Operand o = emit_map2(c, &c->kern->arith[phys][f->op - FOP_ADD + ARITH_ADD], a, b, phys, scale, TYPE_NUMERIC);
@@ -149,7 +149,7 @@ numeric_product(Compiler *c, const FuncDef *f, Operand a, Operand b)
     u32 scale = a.scale + b.scale, digits = a.digits + b.digits;
     if (!expr_is_decimal(a) || !expr_is_decimal(b) || scale > 38 || digits > 38)
         return emit_rows(c, f, both, 2, decimal_row(f->op));
-    if (digits <= 18)
+    if (expr_decimal_phys(digits, scale) == PHYS_D64)
         o = emit_map2(c, &c->kern->arith[PHYS_D64][ARITH_MUL], a, b, PHYS_D64, (u8)scale, TYPE_NUMERIC);
     else if (a.phys == PHYS_D64 && b.phys == PHYS_D64)
         o = emit_map2(c, &c->kern->mul_d64_d128, a, b, PHYS_D128, (u8)scale, TYPE_NUMERIC);
@@ -217,7 +217,7 @@ compare_numeric(Compiler *c, CompareOp op, Operand a, Operand b)
         u8 scale = MAX(a.scale, b.scale);
         u32 most = MAX(risen_digits(a, scale), risen_digits(b, scale));
         if (most <= 38) {
-            PhysType phys = most <= 18 ? PHYS_D64 : PHYS_D128;
+            PhysType phys = expr_decimal_phys(most, scale);
             return compare_as(c, op, phys, expr_decimal(c, a, phys, scale), expr_decimal(c, b, phys, scale));
         }
     }

@@ -156,6 +156,8 @@ Operand expr_widen(Compiler *c, Operand o, PhysType to); /* integers and floats 
 Operand expr_decimal(Compiler *c, Operand o, PhysType to, u8 scale); /* between decimal forms; the value must have room */
 Operand expr_row_cast(Compiler *c, Operand o, PhysType to, u8 scale, KernRow row, const void *param);
 bool expr_is_decimal(Operand o);                    /* D64 or D128 */
+/* The form for so many digits (at most 38): 8 bytes hold 18, and scales to 18. */
+static inline PhysType expr_decimal_phys(u32 digits, u32 scale) { return digits <= 18 && scale <= 18 ? PHYS_D64 : PHYS_D128; }
 /* expr_in.c: IN over constants; false: make it of comparisons */
 bool expr_in_set(Compiler *c, const BExpr *e, Operand x, Operand *ret);
 void expr_set_test(const struct ExprSet *set, const Vec *v, u32 count, u8 *ret, u8 *ret_nulls);
