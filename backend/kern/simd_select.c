@@ -27,31 +27,38 @@ select_scalar(const u8 *mask, u32 count, const u16 *from, u16 *ret)
 #if defined __x86_64__
 #include <immintrin.h>
 
+/* Per mask of 8 bits: the numbers of its ones, a byte each, from the lowest. */
+#define RANK(m, k) __builtin_popcount((m) & ((1u << (k)) - 1))
+#define ONE(m, k) ((u64)(((m) >> (k)) & 1) * (u64)(k) << (8 * RANK(m, k)))
+#define ROW(m) (ONE(m, 0) | ONE(m, 1) | ONE(m, 2) | ONE(m, 3) | ONE(m, 4) | ONE(m, 5) | ONE(m, 6) | ONE(m, 7))
+#define ROWS4(m) ROW(m), ROW((m) + 1), ROW((m) + 2), ROW((m) + 3)
+#define ROWS16(m) ROWS4(m), ROWS4((m) + 4), ROWS4((m) + 8), ROWS4((m) + 12)
+#define ROWS64(m) ROWS16(m), ROWS16((m) + 16), ROWS16((m) + 32), ROWS16((m) + 48)
+static const u64 ONES[256] = {ROWS64(0u), ROWS64(64u), ROWS64(128u), ROWS64(192u)};
+
 /* The byte shuffle that moves the 16-bit lanes whose bit is set to the front. */
-__attribute__((target("avx2,bmi2,popcnt"))) static inline __m128i
+__attribute__((target("avx2"))) static inline __m128i
 compact_order(u32 bits)
 {
-    /* the numbers 0 … 7 as nibbles, kept where the mask has a bit, then widened to byte pairs */
-    u64 nibbles = _pext_u64(0x76543210ull, _pdep_u64(bits, 0x11111111ull) * 15);
-    u64 lanes = _pdep_u64(nibbles, 0x0f0f0f0f0f0f0f0full);
-    __m128i low = _mm_cvtepu8_epi16(_mm_cvtsi64_si128((long long)lanes));
-    low = _mm_add_epi16(low, low);
-    return _mm_or_si128(low, _mm_slli_epi16(_mm_add_epi16(low, _mm_set1_epi16(1)), 8));
+    __m128i lanes = _mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)(const void *)&ONES[bits]));
+    lanes = _mm_add_epi16(lanes, lanes);
+    return _mm_or_si128(lanes, _mm_slli_epi16(_mm_add_epi16(lanes, _mm_set1_epi16(1)), 8));
 }
 
-__attribute__((target("avx2,bmi2,popcnt"))) u32
+__attribute__((target("avx2,popcnt"))) u32
 select_avx2(const u8 *mask, u32 count, const u16 *from, u16 *ret)
 {
     u32 n = 0, i = 0;
     __m128i lanes = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
-    for (; i + 8 <= count; i += 8) {
-        u64 eight = get_le64(mask + i);
-        if (!eight)
-            continue;
-        u32 bits = (u32)_pext_u64(eight, 0x0101010101010101ull);
-        __m128i at = from ? _mm_loadu_si128((const __m128i *)(const void *)(from + i)) : _mm_add_epi16(lanes, _mm_set1_epi16((short)i));
-        _mm_storeu_si128((__m128i *)(void *)(ret + n), _mm_shuffle_epi8(at, compact_order(bits)));
-        n += (u32)__builtin_popcount(bits);
+    for (; i + 32 <= count; i += 32) {
+        __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)(mask + i));
+        u32 bits = (u32)_mm256_movemask_epi8(_mm256_slli_epi16(bytes, 7));
+        for (u32 k = i; bits; k += 8, bits >>= 8) {
+            u32 eight = bits & 0xff;
+            __m128i at = from ? _mm_loadu_si128((const __m128i *)(const void *)(from + k)) : _mm_add_epi16(lanes, _mm_set1_epi16((short)k));
+            _mm_storeu_si128((__m128i *)(void *)(ret + n), _mm_shuffle_epi8(at, compact_order(eight)));
+            n += (u32)__builtin_popcount(eight);
+        }
     }
     for (; i < count; i++) {
         ret[n] = from ? from[i] : (u16)i;
