@@ -28,6 +28,7 @@ agg_open(Op *op, Worker *w)
     l->decode = ARENA_ARRAY(w->arena, VecBuf, p->call_count);
     l->taken = ARENA_ARRAY(w->arena, VecBuf, p->call_count);
     l->distinct = ARENA_ARRAY(w->arena, KeyTable, p->call_count);
+    l->seen = ARENA_ARRAY(w->arena, SeenCodes, p->call_count);
     l->distinct_forms = ARENA_ARRAY(w->arena, KeyForm, p->call_count);
     for (u32 i = 0; i < p->call_count; i++) {
         const PlanAggCall *c = &p->calls[i];
@@ -90,6 +91,33 @@ group_rows(Agg *a, AggLocal *l, Worker *w, const Batch *b)
     return l->states;
 }
 
+/* Text by codes, one group: most rows repeat a code that went in before. Keeps the others; returns how many. */
+static u32
+unseen_codes(AggLocal *l, Worker *w, u32 call, Vec *arg, u32 count)
+{
+    SeenCodes *seen = &l->seen[call];
+    if (seen->dict != arg->dict) {
+        seen->dict = arg->dict;
+        seen->codes = exec_alloc(w, dict_count(arg->dict));
+    }
+    u32 kept = 0;
+    for (u32 i = 0; i < count; i++) {
+        if (arg->null_mask && arg->null_mask[i])
+            continue;
+        u32 code = arg->codes[i];
+        l->sel[kept] = (u16)i;
+        kept += !seen->codes[code];
+        seen->codes[code] = 1;
+    }
+    if (kept) {
+        Vec all = *arg;
+        VecBuf buf = {0};
+        vec_take(w->scratch, &all, l->sel, kept, &buf, arg);
+        arg->null_mask = NULL;
+    }
+    return kept;
+}
+
 static void
 add_distinct(AggLocal *l, Worker *w, u32 call, Vec *arg, const u32 *numbers, u32 count)
 {
@@ -148,6 +176,8 @@ update_call(Agg *a, AggLocal *l, Worker *w, u32 call, u8 *states, const Batch *b
             vec_take(w->arena, &all, l->sel, count, &l->taken[call], &arg);
         }
     }
+    if (c->distinct && !a->plan->group_count && arg.codes && !arg.data && !(count = unseen_codes(l, w, call, &arg, count)))
+        return;
     if (c->distinct) {
         add_distinct(l, w, call, &arg, numbers, count);
         return;

@@ -23,6 +23,11 @@ typedef struct Direct {
     DirectKey keys[DIRECT_MAX_KEYS];
 } Direct;
 
+typedef struct SeenCodes {
+    const DictShm *dict;
+    u8 *codes;
+} SeenCodes;
+
 /* One thread's groups. */
 typedef struct AggLocal {
     Worker *worker;
@@ -37,6 +42,7 @@ typedef struct AggLocal {
     u8 *states;
     u32 state_capacity;
     KeyTable *distinct;  /* one a call that is DISTINCT: (group, value) */
+    struct SeenCodes *seen; /* one a call: without GROUP BY, codes of text that went in already */
     u8 *direct_states, *direct_seen;
     u64 *map;            /* while merging: partition << 32 | number of each group */
 } AggLocal;

@@ -22,6 +22,7 @@ typedef struct HashJoin {
     RowFlat rows;
     u32 *next;                   /* NULL: keys are unique */
     bool dense;
+    bool identity;               /* dense, and row i has key lo + i: no index to look at */
     i64 lo;
     u64 range;
     u32 *index;                  /* dense: row + 1; else NULL */
@@ -123,9 +124,12 @@ build_dense(HashJoin *h)
     h->lo = lo;
     h->range = range;
     h->index = exec_alloc(&h->exec->workers[0], (range + 1) * sizeof *h->index);
+    h->identity = !k.nulls && h->rows.row_count == range + 1;
     for (u64 i = h->rows.row_count; i-- > 0;)
-        if (!k.nulls || !k.nulls[i])
+        if (!k.nulls || !k.nulls[i]) {
             chain(h, (u32)i, &h->index[(u64)v[i] - (u64)lo], 0);
+            h->identity = h->identity && (u64)v[i] - (u64)lo == i;
+        }
     return true;
 }
 
@@ -224,10 +228,16 @@ find_first(const HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
     if (h->dense) {
         const i64 *k = st->key_vecs[0].data;
         const u8 *nulls = st->key_vecs[0].nulls;
-        for (u32 i = 0; i < b->count; i++) {
-            u64 at = (u64)k[i] - (u64)h->lo;
-            st->first[i] = at <= h->range ? h->index[at] - 1 : NO_ROW;
-        }
+        if (h->identity)
+            for (u32 i = 0; i < b->count; i++) {
+                u64 at = (u64)k[i] - (u64)h->lo;
+                st->first[i] = at <= h->range ? (u32)at : NO_ROW;
+            }
+        else
+            for (u32 i = 0; i < b->count; i++) {
+                u64 at = (u64)k[i] - (u64)h->lo;
+                st->first[i] = at <= h->range ? h->index[at] - 1 : NO_ROW;
+            }
         for (u32 i = 0; nulls && i < b->count; i++)
             if (nulls[i])
                 st->first[i] = NO_ROW;

@@ -171,11 +171,9 @@ range_may_pass(const RangeTest *t, const void *min, const void *max)
     if (t->none)
         return false;
     i64 least = stored_int(t->phys, min), most = stored_int(t->phys, max);
-    if (t->phys == PHYS_D64 && (least == D64_NAN || most == D64_NAN))
-        return true;
     bool wraps = hi < lo || t->span >= (u64)INT64_MAX;
     if (t->phys == PHYS_D64 && hi == D64_NAN)
-        return most >= lo; /* no NaN here: an upward range */
+        return most >= lo; /* an upward range; blocks with a NaN have no min and max */
     return wraps || (most >= lo && least <= hi);
 }
 

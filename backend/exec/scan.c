@@ -42,6 +42,7 @@ typedef struct ColumnReader {
 
 typedef struct ScanState {
     ColumnReader *preds, *filters, *outs;
+    u64 *images; /* with a bound */
     TextPredState *texts;
     ExprState *filter;
     Vec *filter_columns, *columns;
@@ -168,8 +169,7 @@ scan_set_bound(Source *source, SortBound *bound)
         sort_images(&ends, 1, key, &first);
         ends.data = (void *)(uintptr_t)v.max;
         sort_images(&ends, 1, key, &second);
-        bool nan = v.phys == PHYS_F32 || v.phys == PHYS_F64 || v.phys == PHYS_D64; /* may hide NaN, which is above max */
-        if (!(v.has_nulls && key->nulls_first) && !(nan && key->descending))
+        if (!(v.has_nulls && key->nulls_first)) /* blocks with a NaN have no min and max */
             s->places[i].best = MIN(first, second);
     }
     qsort(s->places, s->place_count, sizeof *s->places, compare_places);
@@ -276,11 +276,26 @@ emit_rows(ScanSource *s, ScanState *st, Worker *w, u32 first, u32 count, const u
     source_emit(&s->source, w, &b);
 }
 
+/* Rows that the bound of a top-N still lets in. */
+static void
+mask_bound(const ScanSource *s, ScanState *st, Worker *w, u32 first, u32 count, u64 worst)
+{
+    Vec v;
+    read_column(&st->outs[s->bound->key->column], w, first, count, &v);
+    if (!st->images)
+        st->images = arena_alloc(w->arena, VEC_SIZE * sizeof *st->images);
+    sort_images(&v, count, s->bound->key, st->images);
+    mask_range_u64(st->images, count, 0, worst, true, st->mask);
+}
+
 /* The byte mask of all predicates and deleted rows; false when every row passes (no mask was made). */
 static bool
 make_mask(const ScanSource *s, ScanState *st, Worker *w, u32 first, u32 count)
 {
-    bool made = false;
+    u64 worst = s->bound ? relaxed_u64(&s->bound->worst) : UINT64_MAX;
+    bool made = worst != UINT64_MAX;
+    if (made)
+        mask_bound(s, st, w, first, count, worst);
     for (u32 i = 0; i < s->scan->pred_count; i++) {
         Vec v;
         read_column(&st->preds[i], w, first, count, &v);

@@ -76,12 +76,24 @@ image_at(const Vec *v, u64 i)
 void
 sort_images(const Vec *v, u32 count, const PlanSortKey *key, u64 *images)
 {
-    if (v->phys == PHYS_I64)
+    switch (v->phys) { /* the usual ones in loops of their own */
+    case PHYS_I64:
         for (u32 i = 0; i < count; i++)
             images[i] = ((const u64 *)v->data)[i] ^ SIGN_BIT;
-    else
+        break;
+    case PHYS_D64:
+        for (u32 i = 0; i < count; i++)
+            images[i] = (((const u64 *)v->data)[i] ^ SIGN_BIT) - 1;
+        break;
+    case PHYS_I32:
+        for (u32 i = 0; i < count; i++)
+            images[i] = (u64)(i64)((const i32 *)v->data)[i] ^ SIGN_BIT;
+        break;
+    default:
         for (u32 i = 0; i < count; i++)
             images[i] = image_at(v, i);
+        break;
+    }
     if (key->descending)
         for (u32 i = 0; i < count; i++)
             images[i] = ~images[i];
