@@ -19,7 +19,8 @@
 
 #include <stdlib.h>
 
-enum { PUBLISH_EVERY_BYTES = 4 << 20, PROGRESS_EVERY_BYTES = 1 << 30 };
+/* Often enough that lists of deletes newer than the oldest pin stay short. */
+enum { PUBLISH_EVERY_COMMITS = 64, PROGRESS_EVERY_BYTES = 1 << 30 };
 
 typedef struct Replay {
     World *world;
@@ -27,7 +28,8 @@ typedef struct Replay {
     Recovered *out;
     u64 published;        /* takeover: the version that is published already */
     u64 version;          /* the last commit applied */
-    u64 unpublished_bytes, bytes;
+    u64 bytes;
+    u32 unpublished;      /* commits */
     Chain **chains;
     u32 chain_count, chain_capacity;
     u64 *done;            /* takeover: chains that committed at or below `published` */
@@ -267,10 +269,10 @@ note_answer(Replay *r, const Frame *f, Error *err)
 static void
 publish_some(Replay *r)
 {
-    if (r->take_over || r->unpublished_bytes < PUBLISH_EVERY_BYTES)
+    if (r->take_over || ++r->unpublished < PUBLISH_EVERY_COMMITS)
         return;
     world_publish(r->world, r->version);
-    r->unpublished_bytes = 0;
+    r->unpublished = 0;
     while (world_reclaim(r->world))
         ;
 }
@@ -297,7 +299,6 @@ replay_frame(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
     if (!(f.has_chain ? replay_chain(r, &f, err) : replay_single(r, &f, err)))
         return false;
     r->bytes += len;
-    r->unpublished_bytes += len;
     if (r->bytes / PROGRESS_EVERY_BYTES != (r->bytes - len) / PROGRESS_EVERY_BYTES)
         say_info("recovering: %llu MB of the redo log replayed", (unsigned long long)(r->bytes >> 20));
     if (!f.has_commit)
