@@ -250,6 +250,20 @@ prefix_candidates(Str op, u32 *count)
     return func_candidates(op, true, count);
 }
 
+/* Is what was chosen for unknown operands no choice in PostgreSQL, which has operators on intervals, times and money, too? */
+static bool
+intervals_would_compete(Str op, const TypeId *in, u32 n)
+{
+    bool left = in[0] == TYPE_UNKNOWN, right = in[n - 1] == TYPE_UNKNOWN;
+    if (op.len != 1 || !(left || right))
+        return false;
+    if (n == 1)
+        return op.ptr[0] == '-';
+    if (op.ptr[0] == '+')
+        return in[0] == TYPE_DATE || in[1] == TYPE_DATE;
+    return left && right && (op.ptr[0] == '*' || op.ptr[0] == '/');
+}
+
 static const FuncDef *
 find_operator(Binder *b, Str op, BExpr **left, BExpr **right, u32 at)
 {
@@ -268,8 +282,7 @@ find_operator(Binder *b, Str op, BExpr **left, BExpr **right, u32 at)
     }
     if (row < 0)
         row = choose_func(rows, count, in, n);
-    /* with intervals there would be two ways to negate an unknown */
-    if (n == 1 && in[0] == TYPE_UNKNOWN && str_eq(op, STR_LIT("-")))
+    if (row >= 0 && intervals_would_compete(op, in, n))
         row = CHOICE_MANY;
     if (row < 0) {
         refuse_regexp(b, op, *left, at);

@@ -205,6 +205,8 @@ typedef struct Piece {
 static void
 piece_put(Piece *p, const void *data, u32 n)
 {
+    if (!n)
+        return;
     if (p->capacity - p->len < n) {
         u32 capacity = MAX(p->capacity * 2, p->len + n + 32);
         char *bigger = arena_alloc(p->arena, capacity);
