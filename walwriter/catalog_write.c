@@ -21,7 +21,7 @@ own_node(World *w, const TreeNode *n)
     TreeNode *copy = world_must(w, sizeof *copy);
     if (n) {
         *copy = *n;
-        world_retire(w, n, sizeof *n);
+        world_retire_born(w, n, sizeof *n, n->birth);
     } else {
         *copy = (TreeNode){0};
     }

@@ -18,15 +18,6 @@ delete_is_set(const SlotDirShm *slot, u32 offset)
     return slot->pub_bits && slot->pub_bits[offset >> 6] >> (offset & 63) & 1;
 }
 
-bool
-delete_is_over(const World *w, const SlotDirShm *slot, u32 offset)
-{
-    u64 version;
-    if (!delete_is_set(slot, offset))
-        return false;
-    return slot->pub_newest_delete <= w->oldest_version || !delete_list_newer(slot->pub_list, offset, w->oldest_version, &version);
-}
-
 u64 *
 delete_bits(World *w, SlotDirShm *slot, bool must)
 {

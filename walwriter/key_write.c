@@ -10,7 +10,7 @@
 #include "walwriter/world_int.h"
 
 typedef struct KeepContext {
-    const World *w;
+    World *w;
     const TableWork *tw;
 } KeepContext;
 
@@ -21,7 +21,7 @@ keep_key(void *ctx, u64 id)
     const SlotDirShm *slot = block_slot(k->tw, ROW_BLOCK(id));
     if (!slot)
         return false;
-    return !slot->pub_bits || !delete_is_over(k->w, slot, ROW_OFFSET(id));
+    return !slot->pub_bits || !world_row_over(k->w, k->tw, slot, ROW_OFFSET(id));
 }
 
 /* ---- the key of a part's row ---- */

@@ -2,12 +2,15 @@
  * reclaim.c
  *    Memory that is no longer reachable, and the memory that must stay free for applying.
  *
- * A piece that the next publish makes unreachable is retired under the epoch published before it. A reader that pinned epoch E has the root of E or
- * of the next one, so it may reach pieces retired under E or later; a piece may be used again once every pin is above its epoch (I8). Pins are read
- * after the fence of world_publish: a reader that pins an older epoch afterwards finds the epoch changed and tries again. A stale pin only
- * keeps memory longer.
+ * A piece that the next publish makes unreachable is retired under the epoch published before it: the last root that reaches it. A reader that
+ * pinned epoch E has the root of E or of the next one (snapshot_pin), so it needs the pieces retired under E or later and born at E + 1 or earlier (I8).
+ * Roots, tree nodes and TableShm know their birth, so a long pin keeps one state of them and not every state since. Pins are read after the
+ * fence of world_publish: a reader that pins an older epoch afterwards finds the epoch changed and tries again; one that pins later
+ * pins what was published then or newer (seen_epoch). A stale pin only keeps memory longer.
  *
- * Retired pieces stand in the order of their epochs, so looking at the front is enough. Delete lists go when no pin needs them.
+ * Retired pieces are looked at once in the order of their epochs; those that a pin needs go to a second queue, looked through again when the oldest pin has
+ * moved. Delete lists go when no pin needs them. A deleted row's key entries are given up when no pin's version lies between its birth
+ * and its delete.
  */
 #include "walwriter/world_int.h"
 
@@ -99,16 +102,27 @@ world_free(World *w, const void *piece, u64 bytes)
     alloc_free(w->alloc, piece, bytes);
 }
 
-void
-world_retire(World *w, const void *piece, u64 bytes)
+static void
+queue_retired(RetiredQueue *q, Retired r)
 {
-    RetiredQueue *q = &w->retired;
     if (q->first + q->count == q->capacity && q->first > q->count) {
         memmove(q->items, q->items + q->first, q->count * sizeof *q->items);
         q->first = 0;
     }
     q->items = world_grow_private(q->items, q->first + q->count + 1, &q->capacity, sizeof *q->items);
-    q->items[q->first + q->count++] = (Retired){.piece = piece, .bytes = bytes, .epoch = w->head->pub_epoch};
+    q->items[q->first + q->count++] = r;
+}
+
+void
+world_retire_born(World *w, const void *piece, u64 bytes, u64 birth)
+{
+    queue_retired(&w->retired, (Retired){.piece = piece, .bytes = bytes, .birth = birth, .epoch = w->head->pub_epoch});
+}
+
+void
+world_retire(World *w, const void *piece, u64 bytes)
+{
+    world_retire_born(w, piece, bytes, 0);
 }
 
 void
@@ -149,15 +163,50 @@ world_forget_table_lists(World *w, const TableWork *tw)
     q->count = kept;
 }
 
-/* The oldest pin, or the published epoch when nothing is pinned; and the version it may read at. */
+/* The version published with an epoch; of epochs before all that is known (takeover) a bound. */
+static u64
+version_of(const World *w, u64 epoch, bool upper)
+{
+    const HistoryQueue *q = &w->history;
+    u64 first = q->items[q->first].epoch;
+    if (epoch < first)
+        return upper ? q->items[q->first].version : 0;
+    u64 i = MIN(epoch - first, q->count - 1); /* one entry an epoch */
+    return q->items[q->first + i].version;
+}
+
+/* Keeps pins ascending and distinct. */
+static void
+add_pin(World *w, u64 epoch)
+{
+    u32 i = w->pin_count;
+    while (i > 0 && w->pins[i - 1].epoch > epoch)
+        i--;
+    if (i > 0 && w->pins[i - 1].epoch == epoch)
+        return;
+    if (w->pin_count == PINS_MAX) {
+        w->pins_overflow = true;
+        return;
+    }
+    memmove(w->pins + i + 1, w->pins + i, (w->pin_count - i) * sizeof *w->pins);
+    w->pins[i] = (Pin){.epoch = epoch};
+    w->pin_count++;
+}
+
+/* All pins, the oldest of them (the published epoch when nothing is pinned), and the versions they may read at. */
 static void
 look_at_pins(World *w)
 {
-    u64 oldest = w->head->pub_epoch;
+    u64 oldest = w->seen_epoch = w->head->pub_epoch;
+    w->seen_version = w->published->version;
+    w->pin_count = 0;
+    w->pins_overflow = false;
     for (u32 i = 0; i < w->shm->slot_count; i++) {
         u64 pin = observe_u64(&shm_box(w->shm, i)->pub_pin_epoch);
-        if (pin && pin < oldest)
-            oldest = pin;
+        if (!pin || pin >= w->seen_epoch)
+            continue;
+        add_pin(w, pin);
+        oldest = MIN(oldest, pin);
     }
     w->oldest_epoch = oldest;
     HistoryQueue *q = &w->history;
@@ -165,23 +214,130 @@ look_at_pins(World *w)
         q->first++;
         q->count--;
     }
-    /* A pin older than all that is known (takeover): nothing is sure about its version. */
-    w->oldest_version = q->count && q->items[q->first].epoch <= oldest ? q->items[q->first].version : 0;
+    w->oldest_version = version_of(w, oldest, false);
+    for (u32 i = 0; i < w->pin_count; i++) {
+        w->pins[i].low = version_of(w, w->pins[i].epoch, false);
+        w->pins[i].high = version_of(w, w->pins[i].epoch + 1, true);
+    }
+}
+
+static bool
+piece_needed(const World *w, const Retired *r)
+{
+    if (r->epoch >= w->seen_epoch || (w->pins_overflow && r->epoch >= w->oldest_epoch))
+        return true;
+    for (u32 i = 0; i < w->pin_count && w->pins[i].epoch <= r->epoch; i++)
+        if (r->birth <= w->pins[i].epoch + 1)
+            return true;
+    return false;
 }
 
 static bool
 free_retired(World *w)
 {
     RetiredQueue *q = &w->retired;
-    for (u32 n = 0; q->count && q->items[q->first].epoch < w->oldest_epoch; n++) {
+    for (u32 n = 0; q->count && q->items[q->first].epoch < w->seen_epoch; n++) {
         if (n == RECLAIM_PIECES)
             return true;
         Retired r = q->items[q->first];
         q->first++;
         q->count--;
-        world_free(w, r.piece, r.bytes);
+        if (piece_needed(w, &r)) {
+            queue_retired(&w->stuck, r);
+            w->stuck_new++;
+        } else {
+            world_free(w, r.piece, r.bytes);
+        }
     }
     return false;
+}
+
+/* Looked through when the oldest pin has moved, and then only when the queue is short, has grown by a quarter, or there is time. */
+static void
+free_stuck(World *w)
+{
+    RetiredQueue *q = &w->stuck;
+    if (w->stuck_epoch == w->oldest_epoch || (q->count > RECLAIM_PIECES && w->stuck_new < q->count / 4 && w->retired.count > RECLAIM_PIECES))
+        return;
+    u64 kept = 0;
+    for (u64 i = 0; i < q->count; i++) {
+        Retired r = q->items[q->first + i];
+        if (piece_needed(w, &r))
+            q->items[kept++] = r;
+        else
+            world_free(w, r.piece, r.bytes);
+    }
+    q->first = 0;
+    q->count = kept;
+    w->stuck_epoch = w->oldest_epoch;
+    w->stuck_new = 0;
+}
+
+/* ---- rows that nobody can see any more ---- */
+
+/* Rows of small commits come in the order of their ids; those of chains may stand above them. */
+void
+world_note_birth(World *w, TableWork *tw, RowId first, u64 version)
+{
+    if (tw->newest_birth <= w->oldest_version)
+        tw->birth_count = 0;
+    tw->newest_birth = version;
+    tw->births = world_grow_private(tw->births, tw->birth_count + 1, &tw->birth_capacity, sizeof *tw->births);
+    u64 i = tw->birth_count++;
+    while (i > 0 && tw->births[i - 1].row > first)
+        i--;
+    memmove(tw->births + i + 1, tw->births + i, (tw->birth_count - 1 - i) * sizeof *tw->births);
+    tw->births[i] = (Birth){.row = first, .version = version};
+}
+
+/* The version that brought the row; 0 when it is older than what is noted. */
+static u64
+birth_of(const TableWork *tw, RowId id)
+{
+    u64 low = 0, high = tw->birth_count;
+    while (low < high) {
+        u64 middle = (low + high) / 2;
+        if (tw->births[middle].row <= id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && ROW_BLOCK(tw->births[low - 1].row) == ROW_BLOCK(id) ? tw->births[low - 1].version : 0;
+}
+
+static const Pin *
+pin_of_epoch(const World *w, u64 epoch)
+{
+    for (u32 i = 0; i < w->pin_count; i++)
+        if (w->pins[i].epoch == epoch)
+            return &w->pins[i];
+    return NULL;
+}
+
+bool
+world_row_over(World *w, const TableWork *tw, const SlotDirShm *slot, u32 offset)
+{
+    u64 death, birth;
+    if (!delete_is_set(slot, offset))
+        return false;
+    if (slot->pub_newest_delete <= w->oldest_version)
+        return true;
+    RowId id = ROW_ID(slot->block_id, offset);
+    Needed *known = &w->needed[id % NEEDED_PLACES];
+    if (known->row == id && known->table_id == tw->table_id && pin_of_epoch(w, known->pin_epoch))
+        return false;
+    if (!delete_list_newer(slot->pub_list, offset, w->oldest_version, &death))
+        return true;
+    if (w->pins_overflow || death > w->seen_version)
+        return false;
+    birth = birth_of(tw, id);
+    for (u32 i = 0; i < w->pin_count; i++) {
+        if (birth > w->pins[i].high || death <= w->pins[i].low)
+            continue;
+        *known = (Needed){.row = id, .pin_epoch = w->pins[i].epoch, .table_id = tw->table_id};
+        return false;
+    }
+    return true;
 }
 
 static void
@@ -220,6 +376,7 @@ world_reclaim(World *w)
     }
     drop_old_lists(w);
     bool more = free_retired(w);
+    free_stuck(w);
     more |= alloc_punch(w->alloc, EMPTY_EXTENTS_KEPT, RECLAIM_HOLES);
     AllocStats s = alloc_stats(w->alloc);
     w->shm->writer->world_used_bytes = s.used_extents * EXTENT_BYTES;
@@ -230,7 +387,7 @@ world_reclaim(World *w)
 bool
 world_has_retired(const World *w)
 {
-    return w->retired.count || w->quarantine_epoch;
+    return w->retired.count || w->stuck.count || w->quarantine_epoch;
 }
 
 u64

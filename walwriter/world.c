@@ -60,6 +60,7 @@ free_work(TableWork *tw)
 {
     free(tw->opens.slots);
     free(tw->pending.slots);
+    free(tw->births);
     free(tw);
 }
 
@@ -162,6 +163,7 @@ world_close(World *w)
     if (w->alloc)
         alloc_done(w->alloc);
     free(w->retired.items);
+    free(w->stuck.items);
     free(w->history.items);
     free(w->listed.items);
     free(w->memo.starts);
@@ -176,8 +178,10 @@ world_close(World *w)
 
 /* The slot's rows become visible with this epoch. */
 static void
-link_slot(TableWork *tw, SlotDirShm *slot, u64 epoch)
+link_slot(World *w, TableWork *tw, SlotDirShm *slot, u64 epoch)
 {
+    if (slot->rows_applied > slot->rows_published)
+        world_note_birth(w, tw, ROW_ID(slot->block_id, slot->rows_published), w->next.version);
     tw->row_count += slot->rows_applied - slot->rows_published;
     slot->rows_published = slot->rows_applied;
     if (slot->pub_link_epoch == NOT_LINKED)
@@ -189,11 +193,11 @@ static void
 publish_table(World *w, TableWork *tw, u64 epoch)
 {
     for (u32 i = 0; i < tw->pending.count; i++)
-        link_slot(tw, tw->pending.slots[i], epoch);
+        link_slot(w, tw, tw->pending.slots[i], epoch);
     tw->pending.count = 0;
     SlotDirShm *open = tw->opens.count && tw->opens.slots[0]->rows_applied ? tw->opens.slots[0] : NULL;
     if (open)
-        link_slot(tw, open, epoch);
+        link_slot(w, tw, open, epoch);
     TableShm *t = world_must(w, sizeof *t);
     *t = *tw->t;
     t->epoch = epoch;
@@ -202,7 +206,7 @@ publish_table(World *w, TableWork *tw, u64 epoch)
     t->open_rows = open ? open->rows_applied : 0;
     t->row_count = tw->row_count;
     t->deleted_count = tw->deleted_count;
-    world_retire(w, tw->t, sizeof *t);
+    world_retire_born(w, tw->t, sizeof *t, tw->t->epoch);
     tw->t = t;
     catalog_set_table(w, tw->table_id, t);
 }
@@ -211,19 +215,19 @@ void
 world_publish(World *w, u64 version)
 {
     u64 epoch = w->head->pub_epoch + 1;
+    ensure(version == 0 || version >= w->next.version);
+    w->next.version = version ? version : w->next.version;
+    w->next.epoch = epoch;
     while (w->dirty) {
         TableWork *tw = w->dirty;
         w->dirty = tw->next_dirty;
         tw->dirty = false;
         publish_table(w, tw, epoch);
     }
-    ensure(version == 0 || version >= w->next.version);
-    w->next.version = version ? version : w->next.version;
-    w->next.epoch = epoch;
     Root *root = world_must(w, sizeof *root);
     *root = w->next;
     if (w->published)
-        world_retire(w, w->published, sizeof *root);
+        world_retire_born(w, w->published, sizeof *root, w->published->epoch);
     w->published = root;
     world_note_publish(w);
     publish_ptr(&w->head->pub_root, (const Root *)root);

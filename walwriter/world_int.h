@@ -20,6 +20,8 @@ enum {
     KEEP_BYTES_A_TABLE = 4096,  /* and this much a table, for a publish that touches all of them */
     CATALOG_PROMISE = 2 << 20,  /* a catalog change takes at most this much */
     EMPTY_EXTENTS_KEPT = 4,
+    PINS_MAX = 128,             /* distinct pinned epochs told apart */
+    NEEDED_PLACES = 256,
     PART_TEXTS_MAX = PART_MAX_BYTES / 4,
 };
 
@@ -27,6 +29,11 @@ typedef struct SlotList {
     SlotDirShm **slots;
     u32 count, capacity;
 } SlotList;
+
+typedef struct Birth {
+    RowId row;
+    u64 version;
+} Birth;
 
 typedef struct TableWork {
     struct TableWork *next_dirty;
@@ -36,12 +43,27 @@ typedef struct TableWork {
     u64 row_count, deleted_count, place_count;
     SlotList opens;     /* blocks of small commits that are not full, in the order their ids are taken; the first one is the open block */
     SlotList pending;   /* sealed since the last publish */
+    Birth *births;      /* by row id: which publish brought the rows from here to the next entry of the same block; since the oldest pin */
+    u64 birth_count, birth_capacity, newest_birth;
 } TableWork;
 
 typedef struct Retired {
     const void *piece;
-    u64 bytes, epoch;   /* reusable when every pin is above the epoch */
+    u64 bytes;
+    u64 birth, epoch;   /* roots birth … epoch reach it; birth 0: not known */
 } Retired;
+
+/* A reader's pin: its root is of this epoch or the next, its version one of these two. */
+typedef struct Pin {
+    u64 epoch, low, high;
+} Pin;
+
+/* A deleted row that a pin needs: remembered, since finding its delete again may be a long look. */
+typedef struct Needed {
+    RowId row;
+    u64 pin_epoch;
+    u32 table_id;
+} Needed;
 
 typedef struct History {
     u64 epoch, version;
@@ -76,7 +98,14 @@ struct World {
     RetiredQueue retired;
     HistoryQueue history;     /* publishes since the oldest pin */
     SlotQueue listed;         /* slots with a delete list */
+    RetiredQueue stuck;       /* retired, but some pin needed them when they were looked at */
+    u64 stuck_new, stuck_epoch; /* added since they were last looked at; the oldest pin then */
     u64 oldest_epoch, oldest_version; /* lower bounds over all pins */
+    u64 seen_epoch, seen_version;     /* published when the pins were read: later pins are at these or above */
+    Pin pins[PINS_MAX];       /* those below seen_epoch, ascending */
+    u32 pin_count;
+    bool pins_overflow;
+    Needed needed[NEEDED_PLACES];
     u64 promised_seal_bytes, promised_delete_bytes, promised_catalog_bytes;
     u64 quarantine_epoch;     /* takeover: pins of this epoch or older may reach what was not marked; 0 none */
     PartMemo memo;
@@ -93,6 +122,11 @@ void *world_must(World *w, u64 bytes);
 void *world_take(World *w, u64 bytes, bool must);
 /* Nobody can reach it any more once the pins of today are gone. */
 void world_retire(World *w, const void *piece, u64 bytes);
+/* The same for a piece that no root before epoch `birth` reaches: pins below it do not keep it. */
+void world_retire_born(World *w, const void *piece, u64 bytes, u64 birth);
+void world_note_birth(World *w, TableWork *tw, RowId first, u64 version);
+/* A deleted row that neither a pin nor a later reader can see. */
+bool world_row_over(World *w, const TableWork *tw, const SlotDirShm *slot, u32 offset);
 /* Nobody could ever reach it. */
 void world_free(World *w, const void *piece, u64 bytes);
 bool world_full(Error *err); /* sets 53200, false */
@@ -127,8 +161,6 @@ void delete_mark_hole(World *w, TableWork *tw, SlotDirShm *slot, u32 first, u32 
 void delete_clear_hole(TableWork *tw, SlotDirShm *slot, u32 first, u32 count);
 u64 *delete_bits(World *w, SlotDirShm *slot, bool must);
 bool delete_is_set(const SlotDirShm *slot, u32 offset);
-/* Deleted, and no pin can still see the row. */
-bool delete_is_over(const World *w, const SlotDirShm *slot, u32 offset);
 
 /* ---- dictionaries (dict_write.c) ---- */
 DictShm *dict_new(World *w, u32 column);

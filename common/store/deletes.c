@@ -59,20 +59,20 @@ block_deleted(const BlockView *b, u64 version, u64 *bits, u32 *ret_count)
     return true;
 }
 
+/* From the newest on, the first entry that concerns the row is the one that deleted it: bulk deletes after that one have its bit. */
 bool
 delete_list_newer(const DeleteListShm *l, u32 offset, u64 version, u64 *ret_deleted_version)
 {
-    bool found = false;
     for (u32 n = l ? observe_u32(&l->pub_count) : 0; n-- > 0;) {
         u64 v = relaxed_u64(&l->entries[n].version), what = relaxed_u64(&l->entries[n].what);
         if (v <= version)
-            break;
+            return false;
         if (what == offset || (what >= BLOCK_ROWS && !(((const u64 *)(uintptr_t)what)[offset >> 6] >> (offset & 63) & 1))) {
-            found = true; /* go on: with several bulk entries the oldest that lacks the bit deleted it */
             *ret_deleted_version = v;
+            return true;
         }
     }
-    return found;
+    return false;
 }
 
 bool
