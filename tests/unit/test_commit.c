@@ -555,7 +555,7 @@ die_in_a_chain(void *arg)
 
 START_TEST(open_chains_end_with_their_owner)
 {
-    Backend a, b;
+    static Backend a, b; /* b's memory stays: nobody ends a dead backend's arenas */
     pthread_t thread;
     backend_init(&a, 0);
     backend_init(&b, 1);
@@ -581,7 +581,7 @@ END_TEST
 
 START_TEST(a_waiting_request_can_be_withdrawn)
 {
-    Backend a, b;
+    static Backend a, b; /* b's memory stays: nobody ends a dead backend's arenas */
     pthread_t thread;
     backend_init(&a, 0);
     backend_init(&b, 1);
