@@ -205,15 +205,27 @@ full_bytes(const TableWork *tw)
     return width * BLOCK_ROWS;
 }
 
+/* The first open block with room behind which nothing is taken (ids that were given back may leave empty ones there). */
+static SlotDirShm *
+slot_to_fill(const TableWork *tw)
+{
+    u32 i = tw->opens.count;
+    while (i > 0 && tw->opens.slots[i - 1]->rows_taken == 0)
+        i--;
+    if (i > 0 && tw->opens.slots[i - 1]->rows_taken < BLOCK_ROWS)
+        i--;
+    return i < tw->opens.count ? tw->opens.slots[i] : NULL;
+}
+
 bool
 world_take_rows(World *w, u32 table_id, u32 n, RowRange ret[2], Error *err)
 {
     TableWork *tw = world_work(w, table_id);
     ensure(tw && n > 0 && n <= PART_MAX_ROWS);
     ret[0] = ret[1] = (RowRange){0};
-    SlotDirShm *slot = tw->opens.count ? tw->opens.slots[tw->opens.count - 1] : NULL;
     for (u32 r = 0; n > 0; r++) {
-        if (!slot || slot->rows_taken == BLOCK_ROWS) {
+        SlotDirShm *slot = slot_to_fill(tw);
+        if (!slot) {
             slot = block_slot_new(w, tw, tw->t->dir->next_block, SLOT_OPEN, false);
             if (!slot)
                 goto no_memory;
@@ -320,7 +332,12 @@ null_bits(World *w, const u8 *bytes, u32 rows, u32 *ret_count)
         return NULL;
     u64 *bits = world_must(w, BITMAP_BYTES);
     memset(bits, 0, BITMAP_BYTES);
-    for (u32 i = 0; i < rows; i++)
+    u32 i = 0;
+    for (; i + 8 <= rows; i += 8) { /* eight bytes of 0 or 1: the product gathers them in its top byte */
+        u64 eight = get_le64(bytes + i) * 0x0102040810204080ull >> 56;
+        bits[i >> 6] |= eight << (i & 63);
+    }
+    for (; i < rows; i++)
         bits[i >> 6] |= (u64)bytes[i] << (i & 63);
     return bits;
 }

@@ -63,9 +63,9 @@ run_length(const PartView *p, u32 from)
     return n;
 }
 
-/* A list with room for `more` entries beyond those promised; what no pin needs is left behind. */
+/* A list with room for `more` entries beside those promised; what no pin needs is left behind. */
 static bool
-list_room(World *w, SlotDirShm *slot, u32 more)
+list_room(World *w, SlotDirShm *slot, u32 more, bool must)
 {
     DeleteListShm *old = slot->pub_list;
     u32 count = old ? old->pub_count : 0;
@@ -78,7 +78,7 @@ list_room(World *w, SlotDirShm *slot, u32 more)
     u32 capacity = LIST_FIRST;
     while (capacity < need)
         capacity *= 2;
-    DeleteListShm *l = world_get(w, list_bytes(capacity));
+    DeleteListShm *l = world_take(w, list_bytes(capacity), must);
     if (!l)
         return false;
     *l = (DeleteListShm){.capacity = capacity, .pub_count = count - first, .dropped_version = w->oldest_version};
@@ -125,7 +125,7 @@ delete_reserve(World *w, TableWork *tw, const PartView *p, Error *err)
             return error_set(err, ERR_PROTOCOL_VIOLATION, "change of a row that does not exist");
         }
         u32 entries = n >= BULK_DELETE_ROWS ? 1 : n;
-        if (!delete_bits(w, slot, false) || !list_room(w, slot, entries)) {
+        if (!delete_bits(w, slot, false) || !list_room(w, slot, entries, false)) {
             take_back_promises(w, tw, p, i);
             return world_full(err);
         }
@@ -157,7 +157,11 @@ note_run(World *w, SlotDirShm *slot, const u64 *rows, u32 n, u64 version)
     const DeleteEntryShm *last = l && l->pub_count ? &l->entries[l->pub_count - 1] : NULL;
     if (last && last->version == version && last->what >= BLOCK_ROWS)
         return; /* the bitmap before this version is kept already */
-    ensure(l);
+    /* Runs may be cut otherwise than when they were reserved (a chain's deletes come sorted): make sure. */
+    u32 entries = n >= BULK_DELETE_ROWS ? 1 : n;
+    if (!l || l->pub_count + entries > l->capacity)
+        ensure(list_room(w, slot, entries, true));
+    l = slot->pub_list;
     if (n >= BULK_DELETE_ROWS) {
         u64 *before = world_must(w, BITMAP_BYTES);
         memcpy(before, slot->pub_bits, BITMAP_BYTES);

@@ -227,6 +227,36 @@ START_TEST(random_changes_keep_every_pinned_version)
 }
 END_TEST
 
+/* A chain reserves its deletes by parts and applies them sorted, in other runs. */
+START_TEST(deletes_may_be_applied_in_other_runs)
+{
+    Fixture f;
+    Model m = {0};
+    Error err = {0};
+    static u64 ids[FIX_BATCH];
+    fix_open(&f, 256 << 20);
+    insert_rows(&f, &m, 1, FIX_BATCH);
+    Snapshot before = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
+    for (u32 i = 0; i < FIX_BATCH; i++)
+        ids[i] = m.rows[i].id;
+    PartView whole = {.kind = PART_DELETE, .table_id = f.table_id, .row_count = 4000, .old_rows = ids};
+    ck_assert(world_reserve_part(f.w, &whole, &err));
+    for (u32 i = 0; i < 4000;) {
+        PartView piece = {.kind = PART_DELETE, .table_id = f.table_id, .row_count = MIN(4000 - i, i % 3 ? 700u : 300u), .old_rows = ids + i};
+        world_apply_deletes(f.w, &piece, f.version + 1);
+        i += piece.row_count;
+    }
+    world_publish(f.w, ++f.version);
+    for (u32 i = 0; i < 4000; i++)
+        m.rows[i].deleted = f.version;
+    Snapshot after = snapshot_pin(&f.shm, shm_box(&f.shm, 1));
+    check_snapshot(&before, f.table_id, &m);
+    check_snapshot(&after, f.table_id, &m);
+    free(m.rows);
+    fix_close(&f);
+}
+END_TEST
+
 START_TEST(blocks_seal_and_stay_readable)
 {
     Fixture f;
@@ -700,6 +730,7 @@ main(void)
     tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, random_changes_keep_every_pinned_version, 0, 4);
     tcase_add_test(c, blocks_seal_and_stay_readable);
+    tcase_add_test(c, deletes_may_be_applied_in_other_runs);
     tcase_add_test(c, a_chain_is_seen_when_linked_and_not_when_dropped);
     tcase_add_test(c, applying_twice_changes_nothing);
     tcase_add_test(c, ids_given_back_are_taken_again_and_lost_ones_become_holes);
