@@ -1,9 +1,11 @@
 /*
  * agg.c
- *    The aggregates: states, how a value enters one, how two are merged, what comes out; chosen by operation and physical argument.
+ *    The aggregates: states, how a value enters one, how two are merged, what comes out; chosen by operation and
+ *    physical argument.
  *
- * All-zero bytes are the state of no rows. States are aligned to 8 only, so 16-byte integers in them are of type Wide. Sums of integers are exact: 64
- * bits for smallint and integer (2^32 rows of them fit), 128 for bigint and 8-byte decimals, 192 for 16-byte decimals; finish checks 38 digits.
+ * All-zero bytes are the state of no rows. States are aligned to 8 only, so 16-byte integers in them are of type
+ * Wide. Sums of integers are exact: 64 bits for smallint and integer (2^32 rows of them fit), 128 for bigint and
+ * 8-byte decimals, 192 for 16-byte decimals; finish checks 38 digits.
  * Sums of floats: values in order, except whole vectors without NULLs, which are summed in eight lanes.
  */
 #include "backend/kern/agg.h"
@@ -641,7 +643,8 @@ static const AggRow ROWS_OF_KERNELS[] = {
     ORDER_ROWS(PHYS_STR, str, PHYS_STR)
 };
 
-static const AggKernel COUNT_ROWS = {sizeof(u64), PHYS_I64, 0, count_rows_update, count_rows_groups, count_rows_merge, count_rows_finish};
+static const AggKernel COUNT_ROWS = {sizeof(u64), PHYS_I64, 0, count_rows_update, count_rows_groups, count_rows_merge,
+                                     count_rows_finish};
 
 bool
 agg_kernel(AggId agg, PhysType arg, u8 arg_scale, AggKernel *ret)

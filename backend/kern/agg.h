@@ -2,7 +2,8 @@
  * agg.h
  *    Aggregates as tables of functions over arrays of states; all-zero bytes are the state of no rows.
  *
- * A state of row i is at states + groups[i] * stride. Text kept by min/max points where the argument pointed: the caller keeps it alive.
+ * A state of row i is at states + groups[i] * stride. Text kept by min/max points where the argument pointed: the
+ * caller keeps it alive.
  * Sums of integers and decimals are exact in 128 bits; overflow shows as KERN_OVERFLOW from finish.
  */
 #ifndef AGG_H

@@ -2,8 +2,9 @@
  * call.h
  *    Functions of one row at a time: text, numeric without a fixed scale, dates and times, casts through Value.
  *
- * Where a vector loop cannot pay (each value costs a call, an allocation or a division), a function is written for row i of its arguments and
- * kern_call_rows walks the rows. It reads ARG(c, k, T, i), writes RET(c, T, i) and returns false with *c->err set to stop. Text results are
+ * Where a vector loop cannot pay (each value costs a call, an allocation or a division), a function is written for
+ * row i of its arguments and kern_call_rows walks the rows. It reads ARG(c, k, T, i), writes RET(c, T, i) and returns
+ * false with *c->err set to stop. Text results are
  * taken from c->scratch, the only memory kernels ever take. Rows that are NULL are not called when strict.
  */
 #ifndef CALL_H
@@ -17,10 +18,12 @@
 typedef struct KernCall {
     const Vec *args[FUNC_MAX_ARGS];
     u32 arg_count, count;
-    Vec *ret;              /* data and null_mask have room; null_mask holds the arguments' NULLs when strict, else zeros */
+    /* data and null_mask have room; null_mask holds the arguments' NULLs when strict, else zeros */
+    Vec *ret;
     const FuncDef *def;    /* NULL for casts */
     const void *param;     /* of the cast or comparison: CastParam, BoundParam */
-    void *memo;            /* NULL before the first row of a vector; what a function prepared from a constant argument */
+    /* NULL before the first row of a vector; what a function prepared from a constant argument */
+    void *memo;
     Arena *scratch;
     const TypeFormat *format;
     Error *err;
@@ -34,8 +37,8 @@ typedef bool (*KernRow)(KernCall *c, u32 i);
 
 bool kern_call_rows(KernRow fn, KernCall *c, bool strict);
 
-/* The row function of a function by its op and first argument's physical type; NULL when there is none (then it is a vector kernel's or the
- * session's). Numeric arguments may be of any decimal form; a numeric result is PHYS_NUM. */
+/* The row function of a function by its op and first argument's physical type; NULL when there is none (then it is a
+ * vector kernel's or the session's). Numeric arguments may be of any decimal form; a numeric result is PHYS_NUM. */
 KernRow kern_row(const FuncDef *f);
 
 typedef struct CastParam {
@@ -46,7 +49,8 @@ typedef struct CastParam {
 
 /* Any cast, by value_cast, between the forms of the vectors. */
 bool cast_value_row(KernCall *c, u32 i);
-/* numeric to numeric between forms; CastParam.to_typmod rounds and checks. Without one the result must have room and scale for the value. */
+/* numeric to numeric between forms; CastParam.to_typmod rounds and checks. Without one the result must have room and
+ * scale for the value. */
 bool cast_decimal_row(KernCall *c, u32 i);
 bool cast_decimal_f64_row(KernCall *c, u32 i);
 bool cast_date_timestamp_row(KernCall *c, u32 i);    /* out of range: an infinity, for comparisons */
@@ -54,7 +58,8 @@ bool cast_date_timestamptz_row(KernCall *c, u32 i);
 bool cast_timestamp_timestamptz_row(KernCall *c, u32 i);
 bool cast_varchar_row(KernCall *c, u32 i);           /* text to varchar(n) */
 
-/* A numeric to compare a decimal column with, as a value of the column's form: `column OP bound` holds exactly when `column OP numeric` does. */
+/* A numeric to compare a decimal column with, as a value of the column's form: `column OP bound` holds exactly when
+ * `column OP numeric` does. */
 typedef struct BoundParam {
     CompareOp op;
 } BoundParam;

@@ -2,8 +2,8 @@
  * decimal.c
  *    numeric one value at a time (through Num), and casts between the decimal forms and everything else.
  *
- * The vector loops of isa.inc do + - * and comparisons on forms of a fixed scale; division, powers, rounding and numerics without a fixed
- * scale come here.
+ * The vector loops of isa.inc do + - * and comparisons on forms of a fixed scale; division, powers, rounding and
+ * numerics without a fixed scale come here.
  */
 #include "backend/kern/call.h"
 
@@ -165,9 +165,12 @@ KernRow
 decimal_row(FuncOp op)
 {
     static const KernRow DECIMAL_ROWS[] = {
-        [FOP_ADD] = dec_add, [FOP_SUB] = dec_sub, [FOP_MUL] = dec_mul, [FOP_DIV] = dec_div, [FOP_MOD] = dec_mod, [FOP_NEG] = dec_neg,
-        [FOP_ABS] = dec_abs, [FOP_SIGN] = dec_sign, [FOP_CEIL] = dec_ceil, [FOP_FLOOR] = dec_floor, [FOP_ROUND] = dec_round,
-        [FOP_TRUNC] = dec_trunc, [FOP_DIV_TRUNC] = dec_div_trunc, [FOP_SQRT] = dec_sqrt, [FOP_EXP] = dec_exp, [FOP_LN] = dec_ln,
+        [FOP_ADD] = dec_add, [FOP_SUB] = dec_sub, [FOP_MUL] = dec_mul, [FOP_DIV] = dec_div, [FOP_MOD] = dec_mod,
+            [FOP_NEG] = dec_neg,
+        [FOP_ABS] = dec_abs, [FOP_SIGN] = dec_sign, [FOP_CEIL] = dec_ceil, [FOP_FLOOR] = dec_floor,
+            [FOP_ROUND] = dec_round,
+        [FOP_TRUNC] = dec_trunc, [FOP_DIV_TRUNC] = dec_div_trunc, [FOP_SQRT] = dec_sqrt, [FOP_EXP] = dec_exp,
+            [FOP_LN] = dec_ln,
         [FOP_POWER] = dec_power,
     };
     return op < COUNT_OF(DECIMAL_ROWS) ? DECIMAL_ROWS[op] : NULL;
@@ -182,10 +185,12 @@ field_overflow(KernCall *c, const Num *n, i32 typmod)
     if (n->kind != NUM_FINITE)
         error_detail(c->err, "A field with precision %u, scale %u cannot hold an infinite value.", precision, scale);
     else if (precision > scale)
-        error_detail(c->err, "A field with precision %u, scale %u must round to an absolute value less than 10^%u.", precision, scale,
+        error_detail(c->err, "A field with precision %u, scale %u must round to an absolute value less than 10^%u.",
+                     precision, scale,
                      precision - scale);
     else
-        error_detail(c->err, "A field with precision %u, scale %u must round to an absolute value less than 1.", precision, scale);
+        error_detail(c->err, "A field with precision %u, scale %u must round to an absolute value less than 1.",
+                     precision, scale);
     return false;
 }
 
@@ -234,7 +239,8 @@ cast_decimal_row(KernCall *c, u32 i)
     return store_decimal(c, i, &fitted);
 }
 
-/* Both the scaled integer and the power of ten are exact doubles below 2^53 and 10^22, so one division rounds correctly. */
+/* Both the scaled integer and the power of ten are exact doubles below 2^53 and 10^22, so one division rounds
+ * correctly. */
 bool
 cast_decimal_f64_row(KernCall *c, u32 i)
 {
@@ -257,7 +263,8 @@ cast_value_row(KernCall *c, u32 i)
     const CastParam *p = c->param;
     const Vec *from = c->args[0];
     u32 width = phys_width(from->phys);
-    Value v = value_from_phys(p->from, p->from_typmod, from->phys, from->scale, (const u8 *)from->data + (from->is_const ? 0 : (size_t)i * width));
+    Value v = value_from_phys(p->from, p->from_typmod, from->phys, from->scale, (const u8 *)from->data +
+                              (from->is_const ? 0 : (size_t)i * width));
     Value r;
     if (!value_cast(c->scratch, c->format, &v, p->to, p->to_typmod, p->explicit_cast, &r, c->err))
         return false;
@@ -300,7 +307,8 @@ decimal_bound_row(KernCall *c, u32 i)
         }
         return store_decimal(c, i, &n);
     }
-    /* More decimals than the column has: round down for <= and >, up for < and >=; equal it is only when nothing was lost. */
+    /* More decimals than the column has: round down for <= and >, up for < and >=; equal it is only when nothing was
+     * lost. */
     if (num_trunc(&n, ret->scale, &at_scale) != NUM_OK)
         return kern_num_status(c, NUM_OVERFLOW);
     int lost = num_cmp(&n, &at_scale); /* > 0: the rest is positive */

@@ -1,9 +1,11 @@
 /*
  * func.h
- *    Functions, operators and aggregates by overload, as the binder sees them; derived from functions.def and aggregates.def.
+ *    Functions, operators and aggregates by overload, as the binder sees them; derived from functions.def and
+ *    aggregates.def.
  *
- * A FuncDef is logical: SQL types only. Which kernel runs (by physical type, shape and scale) is decided in plan/ when an expression is
- * compiled. Operators are functions whose name is the operator ("+", "<=", "||", "~~" for LIKE). Casts are not functions: BX_CAST.
+ * A FuncDef is logical: SQL types only. Which kernel runs (by physical type, shape and scale) is decided in plan/
+ * when an expression is compiled. Operators are functions whose name is the operator ("+", "<=", "||", "~~" for
+ * LIKE). Casts are not functions: BX_CAST.
  */
 #ifndef FUNC_H
 #define FUNC_H
@@ -15,19 +17,27 @@ enum { FUNC_MAX_ARGS = 6 };
 typedef u16 FuncId; /* row of functions.def; 0 = none */
 typedef u16 AggId;  /* row of aggregates.def; 0 = none */
 
-/* What a row of functions.def computes. Which arguments and results it takes says the row; plan/ has a kernel for each pair. */
+/* What a row of functions.def computes. Which arguments and results it takes says the row; plan/ has a kernel for
+ * each pair. */
 typedef enum FuncOp {
     FOP_ADD, FOP_SUB, FOP_MUL, FOP_DIV, FOP_MOD, FOP_EQ, FOP_NE, FOP_LT, FOP_LE, FOP_GT, FOP_GE,
-    FOP_BIT_AND, FOP_BIT_OR, FOP_BIT_XOR, FOP_SHIFT_LEFT, FOP_SHIFT_RIGHT, FOP_BIT_NOT, FOP_PLUS, FOP_NEG, FOP_ABS, FOP_SIGN,
+    FOP_BIT_AND, FOP_BIT_OR, FOP_BIT_XOR, FOP_SHIFT_LEFT, FOP_SHIFT_RIGHT, FOP_BIT_NOT, FOP_PLUS, FOP_NEG, FOP_ABS,
+        FOP_SIGN,
     FOP_DATE_ADD, FOP_DATE_SUB, FOP_DATE_DIFF,
-    FOP_CEIL, FOP_FLOOR, FOP_ROUND, FOP_TRUNC, FOP_DIV_TRUNC, FOP_GCD, FOP_LCM, FOP_POWER, FOP_SQRT, FOP_EXP, FOP_LN, FOP_LOG10,
-    FOP_CBRT, FOP_DEGREES, FOP_RADIANS, FOP_SIN, FOP_COS, FOP_TAN, FOP_ASIN, FOP_ACOS, FOP_ATAN, FOP_ATAN2, FOP_PI, FOP_RANDOM,
-    FOP_CONCAT, FOP_LIKE, FOP_NOT_LIKE, FOP_ILIKE, FOP_NOT_ILIKE, FOP_LIKE_ESCAPE, FOP_LENGTH, FOP_OCTET_LENGTH, FOP_BIT_LENGTH,
-    FOP_ASCII, FOP_LOWER, FOP_UPPER, FOP_INITCAP, FOP_REVERSE, FOP_BTRIM, FOP_LTRIM, FOP_RTRIM, FOP_SUBSTR, FOP_LEFT, FOP_RIGHT,
-    FOP_STRPOS, FOP_REPLACE, FOP_TRANSLATE, FOP_REPEAT, FOP_LPAD, FOP_RPAD, FOP_SPLIT_PART, FOP_STARTS_WITH, FOP_CHR, FOP_TO_HEX,
+    FOP_CEIL, FOP_FLOOR, FOP_ROUND, FOP_TRUNC, FOP_DIV_TRUNC, FOP_GCD, FOP_LCM, FOP_POWER, FOP_SQRT, FOP_EXP, FOP_LN,
+        FOP_LOG10,
+    FOP_CBRT, FOP_DEGREES, FOP_RADIANS, FOP_SIN, FOP_COS, FOP_TAN, FOP_ASIN, FOP_ACOS, FOP_ATAN, FOP_ATAN2, FOP_PI,
+        FOP_RANDOM,
+    FOP_CONCAT, FOP_LIKE, FOP_NOT_LIKE, FOP_ILIKE, FOP_NOT_ILIKE, FOP_LIKE_ESCAPE, FOP_LENGTH, FOP_OCTET_LENGTH,
+        FOP_BIT_LENGTH,
+    FOP_ASCII, FOP_LOWER, FOP_UPPER, FOP_INITCAP, FOP_REVERSE, FOP_BTRIM, FOP_LTRIM, FOP_RTRIM, FOP_SUBSTR, FOP_LEFT,
+        FOP_RIGHT,
+    FOP_STRPOS, FOP_REPLACE, FOP_TRANSLATE, FOP_REPEAT, FOP_LPAD, FOP_RPAD, FOP_SPLIT_PART, FOP_STARTS_WITH, FOP_CHR,
+        FOP_TO_HEX,
     FOP_CONCAT_ALL, FOP_CONCAT_WS,
     FOP_DATE_TRUNC, FOP_EXTRACT, FOP_DATE_PART, FOP_IS_FINITE, FOP_MAKE_DATE, FOP_MAKE_TIMESTAMP, FOP_TO_TIMESTAMP,
-    FOP_NOW, FOP_CLOCK_TIMESTAMP, FOP_VERSION, FOP_CURRENT_DATABASE, FOP_CURRENT_SCHEMA, FOP_CURRENT_USER, FOP_BACKEND_PID, FOP_SLEEP,
+    FOP_NOW, FOP_CLOCK_TIMESTAMP, FOP_VERSION, FOP_CURRENT_DATABASE, FOP_CURRENT_SCHEMA, FOP_CURRENT_USER,
+        FOP_BACKEND_PID, FOP_SLEEP,
 } FuncOp;
 
 typedef enum AggOp { AOP_COUNT, AOP_SUM, AOP_AVG, AOP_MIN, AOP_MAX, AOP_BOOL_AND, AOP_BOOL_OR } AggOp;

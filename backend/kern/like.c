@@ -2,8 +2,8 @@
  * like.c
  *    LIKE and ILIKE. Backslash escapes; % is any run of characters, _ one character.
  *
- * Most patterns are a literal with % at its ends: those become memcmp and memmem. The others go through a matcher that on a mismatch returns to the last %
- * and tries one character further; returning to earlier ones can never help.
+ * Most patterns are a literal with % at its ends: those become memcmp and memmem. The others go through a matcher
+ * that on a mismatch returns to the last % and tries one character further; returning to earlier ones can never help.
  */
 #include "backend/kern/like.h"
 

@@ -13,8 +13,10 @@ kern_runs(const KernTable *t)
     if (t == &KERN_AVX2)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
     if (t == &KERN_AVX512)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2");
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512dq") &&
+            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2") &&
+                __builtin_cpu_supports("bmi2");
 #endif
     return t == &KERN_BASE;
 }
@@ -136,8 +138,10 @@ KernOrder
 kern_order(u32 kern_type)
 {
     static const KernOrder ORDERS[KERN_TYPES] = {
-        [PHYS_BOOL] = order_u8, [PHYS_I16] = order_i16, [PHYS_I32] = order_i32, [PHYS_I64] = order_i64, [PHYS_F32] = order_f32,
-        [PHYS_F64] = order_f64, [PHYS_D64] = order_d64, [PHYS_D128] = order_d128, [PHYS_NUM] = order_num, [PHYS_STR] = order_str,
+        [PHYS_BOOL] = order_u8, [PHYS_I16] = order_i16, [PHYS_I32] = order_i32, [PHYS_I64] = order_i64,
+            [PHYS_F32] = order_f32,
+        [PHYS_F64] = order_f64, [PHYS_D64] = order_d64, [PHYS_D128] = order_d128, [PHYS_NUM] = order_num,
+            [PHYS_STR] = order_str,
         [KERN_U32] = order_u32,
     };
     ensure(kern_type < KERN_TYPES && ORDERS[kern_type]);

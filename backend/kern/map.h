@@ -2,10 +2,13 @@
  * map.h
  *    Kernels over whole vectors: comparisons, arithmetic, casts, null masks, logic, gathering.
  *
- * A map kernel computes every lane, those under a NULL too, and returns KernStatus bits of all lanes; when bits are set the caller runs
- * it again value by value over the lanes that count, to find the first row at fault (or none). It takes (a, b) as column and column (cc)
- * or column and one constant (cv); a constant on the left is the reversed operation on (b, a). Kernels of one value take b unused.
- * The loops are compiled once per instruction set from the same text (isa.inc); kern_table() gives the widest that this machine runs.
+ * A map kernel computes every lane, those under a NULL too, and returns KernStatus bits of all lanes; when bits are
+ * set the caller runs it again value by value over the lanes that count, to find the first row at fault (or none). It
+ * takes (a, b) as column and column (cc)
+ * or column and one constant (cv); a constant on the left is the reversed operation on (b, a). Kernels of one value
+ * take b unused.
+ * The loops are compiled once per instruction set from the same text (isa.inc); kern_table() gives the widest that
+ * this machine runs.
  */
 #ifndef MAP_H
 #define MAP_H
@@ -26,7 +29,8 @@ typedef struct MapShapes {
     MapKernel vc; /* called with (column, constant) swapped; NULL: none, fill the constant */
 } MapShapes;
 
-/* Casts that are one loop. Decimals rise by a power of ten without a check: the compiler of expressions knows that it fits. */
+/* Casts that are one loop. Decimals rise by a power of ten without a check: the compiler of expressions knows that it
+ * fits. */
 typedef enum CastOp {
     CAST_I16_I32, CAST_I16_I64, CAST_I32_I64, CAST_I32_I16, CAST_I64_I16, CAST_I64_I32,
     CAST_I16_F32, CAST_I32_F32, CAST_I64_F32, CAST_I16_F64, CAST_I32_F64, CAST_I64_F64, CAST_F32_F64, CAST_F64_F32,
@@ -46,11 +50,13 @@ typedef struct KernTable {
     void (*mask_true)(const u8 *values, const u8 *nulls, u8 *ret, u32 count); /* true and not NULL */
     void (*mask_and)(u8 *to, const u8 *from, u32 count);
     void (*mask_not)(const u8 *values, u8 *ret, u32 count);
-    void (*logic_and)(const u8 *a, const u8 *a_nulls, const u8 *b, const u8 *b_nulls, u8 *ret, u8 *ret_nulls, u32 count);
+    void (*logic_and)(const u8 *a, const u8 *a_nulls, const u8 *b, const u8 *b_nulls, u8 *ret, u8 *ret_nulls,
+                      u32 count);
     void (*logic_or)(const u8 *a, const u8 *a_nulls, const u8 *b, const u8 *b_nulls, u8 *ret, u8 *ret_nulls, u32 count);
     /* Looks up codes in a table of bytes; the smallest byte met is returned. */
     u8 (*map_codes)(const u8 *table, const u32 *codes, u8 *ret, u32 count);
-    /* The positions of bytes that are 1; with `from`, from[position]. ret may be from. Returns how many. Never writes ret[count] or beyond. */
+    /* The positions of bytes that are 1; with `from`, from[position]. ret may be from. Returns how many. Never writes
+     * ret[count] or beyond. */
     u32 (*select)(const u8 *mask, u32 count, const u16 *from, u16 *ret);
     /* Sums for aggregates without groups; `nulls` may be NULL. */
     i64 (*sum_i16)(const i16 *v, const u8 *nulls, u32 count);

@@ -267,10 +267,13 @@ KernRow
 math_row(FuncOp op, TypeId t)
 {
     static const KernRow F64_ROWS[] = {
-        [FOP_SIGN] = f64_sign, [FOP_CEIL] = f64_ceil, [FOP_FLOOR] = f64_floor, [FOP_ROUND] = f64_round, [FOP_TRUNC] = f64_trunc,
+        [FOP_SIGN] = f64_sign, [FOP_CEIL] = f64_ceil, [FOP_FLOOR] = f64_floor, [FOP_ROUND] = f64_round,
+            [FOP_TRUNC] = f64_trunc,
         [FOP_SQRT] = f64_sqrt, [FOP_CBRT] = f64_cbrt, [FOP_EXP] = f64_exp, [FOP_LN] = f64_ln, [FOP_LOG10] = f64_log10,
-        [FOP_POWER] = f64_power, [FOP_DEGREES] = f64_degrees, [FOP_RADIANS] = f64_radians, [FOP_SIN] = f64_sin, [FOP_COS] = f64_cos,
-        [FOP_TAN] = f64_tan, [FOP_ASIN] = f64_asin, [FOP_ACOS] = f64_acos, [FOP_ATAN] = f64_atan, [FOP_ATAN2] = f64_atan2,
+        [FOP_POWER] = f64_power, [FOP_DEGREES] = f64_degrees, [FOP_RADIANS] = f64_radians, [FOP_SIN] = f64_sin,
+            [FOP_COS] = f64_cos,
+        [FOP_TAN] = f64_tan, [FOP_ASIN] = f64_asin, [FOP_ACOS] = f64_acos, [FOP_ATAN] = f64_atan,
+            [FOP_ATAN2] = f64_atan2,
     };
     if (t == TYPE_FLOAT8)
         return op < COUNT_OF(F64_ROWS) ? F64_ROWS[op] : NULL;

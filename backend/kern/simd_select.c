@@ -2,8 +2,8 @@
  * simd_select.c
  *    Byte masks to positions: the one kernel that compilers do not make well from a loop, by hand for AVX2 and AVX-512.
  *
- * All three give the same answer (tests hold them to it). Results are stored in whole vectors; a store never reaches beyond the positions that were
- * already read (out <= in), so `ret` may be `from` and needs no more room than `count`.
+ * All three give the same answer (tests hold them to it). Results are stored in whole vectors; a store never reaches
+ * beyond the positions that were already read (out <= in), so `ret` may be `from` and needs no more room than `count`.
  */
 #include "backend/kern/map.h"
 
@@ -55,7 +55,9 @@ select_avx2(const u8 *mask, u32 count, const u16 *from, u16 *ret)
         u32 bits = (u32)_mm256_movemask_epi8(_mm256_slli_epi16(bytes, 7));
         for (u32 k = i; bits; k += 8, bits >>= 8) {
             u32 eight = bits & 0xff;
-            __m128i at = from ? _mm_loadu_si128((const __m128i *)(const void *)(from + k)) : _mm_add_epi16(lanes, _mm_set1_epi16((short)k));
+            __m128i at = _mm_add_epi16(lanes, _mm_set1_epi16((short)k));
+            if (from)
+                at = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
             _mm_storeu_si128((__m128i *)(void *)(ret + n), _mm_shuffle_epi8(at, compact_order(eight)));
             n += (u32)__builtin_popcount(eight);
         }
@@ -71,7 +73,8 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt"))) u32
 select_avx512(const u8 *mask, u32 count, const u16 *from, u16 *ret)
 {
     u32 n = 0, i = 0;
-    __m512i at = _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5,
+    __m512i at = _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11,
+                                  10, 9, 8, 7, 6, 5,
                                   4, 3, 2, 1, 0);
     for (; i + 32 <= count; i += 32) {
         __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)(mask + i));
@@ -88,6 +91,15 @@ select_avx512(const u8 *mask, u32 count, const u16 *from, u16 *ret)
     return n;
 }
 #else
-u32 select_avx2(const u8 *mask, u32 count, const u16 *from, u16 *ret) { return select_scalar(mask, count, from, ret); }
-u32 select_avx512(const u8 *mask, u32 count, const u16 *from, u16 *ret) { return select_scalar(mask, count, from, ret); }
+u32
+select_avx2(const u8 *mask, u32 count, const u16 *from, u16 *ret)
+{
+    return select_scalar(mask, count, from, ret);
+}
+
+u32
+select_avx512(const u8 *mask, u32 count, const u16 *from, u16 *ret)
+{
+    return select_scalar(mask, count, from, ret);
+}
 #endif

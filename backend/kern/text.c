@@ -115,7 +115,8 @@ is_alnum(u32 cp)
     if (cp < 0x80)
         return (cp >= '0' && cp <= '9') || ((cp | 32) >= 'a' && (cp | 32) <= 'z');
     utf8proc_category_t k = utf8proc_category((utf8proc_int32_t)cp);
-    return (k >= UTF8PROC_CATEGORY_LU && k <= UTF8PROC_CATEGORY_LO) || k == UTF8PROC_CATEGORY_ND || k == UTF8PROC_CATEGORY_NL;
+    return (k >= UTF8PROC_CATEGORY_LU && k <= UTF8PROC_CATEGORY_LO) || k == UTF8PROC_CATEGORY_ND ||
+        k == UTF8PROC_CATEGORY_NL;
 }
 
 static Str
@@ -280,7 +281,7 @@ starts_with(KernCall *c, u32 i)
 static const char *
 find(Str s, u32 from, Str what)
 {
-    if (!what.ptr || s.len - from < what.len)
+    if (!what.ptr || !s.ptr || s.len - from < what.len)
         return NULL;
     return memmem(s.ptr + from, s.len - from, what.ptr, what.len);
 }
@@ -627,7 +628,8 @@ cast_varchar_row(KernCall *c, u32 i)
     if (!p->explicit_cast)
         for (u32 k = end; k < s.len; k++)
             if (s.ptr[k] != ' ')
-                return error_set(c->err, ERR_STRING_RIGHT_TRUNCATION, "value too long for type character varying(%u)", limit);
+                return error_set(c->err, ERR_STRING_RIGHT_TRUNCATION, "value too long for type character varying(%u)",
+                                 limit);
     RET(c, Str, i) = sub(s, 0, end);
     return true;
 }
@@ -638,10 +640,12 @@ text_row(FuncOp op)
     static const KernRow TEXT_ROWS[] = {
         [FOP_CONCAT] = concat, [FOP_LIKE] = text_like, [FOP_NOT_LIKE] = text_not_like, [FOP_ILIKE] = text_ilike,
         [FOP_NOT_ILIKE] = text_not_ilike, [FOP_LIKE_ESCAPE] = like_escape, [FOP_LENGTH] = text_length,
-        [FOP_OCTET_LENGTH] = text_octet_length, [FOP_BIT_LENGTH] = text_bit_length, [FOP_ASCII] = text_ascii, [FOP_LOWER] = lower,
+        [FOP_OCTET_LENGTH] = text_octet_length, [FOP_BIT_LENGTH] = text_bit_length, [FOP_ASCII] = text_ascii,
+            [FOP_LOWER] = lower,
         [FOP_UPPER] = upper, [FOP_INITCAP] = initcap, [FOP_REVERSE] = reverse, [FOP_BTRIM] = btrim, [FOP_LTRIM] = ltrim,
         [FOP_RTRIM] = rtrim, [FOP_SUBSTR] = substr, [FOP_LEFT] = left, [FOP_RIGHT] = right, [FOP_STRPOS] = strpos,
-        [FOP_REPLACE] = replace, [FOP_TRANSLATE] = translate, [FOP_REPEAT] = repeat, [FOP_LPAD] = lpad, [FOP_RPAD] = rpad,
+        [FOP_REPLACE] = replace, [FOP_TRANSLATE] = translate, [FOP_REPEAT] = repeat, [FOP_LPAD] = lpad,
+            [FOP_RPAD] = rpad,
         [FOP_SPLIT_PART] = split_part, [FOP_STARTS_WITH] = starts_with, [FOP_CHR] = text_chr, [FOP_TO_HEX] = to_hex,
         [FOP_CONCAT_ALL] = concat_all, [FOP_CONCAT_WS] = concat_ws,
     };

@@ -98,8 +98,10 @@ unit_error(KernCall *c, Str unit, bool known)
 {
     const char *type = type_name(time_type(c));
     if (known)
-        return error_set(c->err, ERR_FEATURE_NOT_SUPPORTED, "unit \"%s\" not supported for type %s", unit_text(c, unit), type);
-    return error_set(c->err, ERR_INVALID_PARAMETER_VALUE, "unit \"%s\" not recognized for type %s", unit_text(c, unit), type);
+        return error_set(c->err, ERR_FEATURE_NOT_SUPPORTED, "unit \"%s\" not supported for type %s", unit_text(c,
+            unit), type);
+    return error_set(c->err, ERR_INVALID_PARAMETER_VALUE, "unit \"%s\" not recognized for type %s", unit_text(c,
+        unit), type);
 }
 
 /* The field named by the first argument; looked up once when it is a constant. memo: the field + 1. */
@@ -136,7 +138,8 @@ date_trunc(KernCall *c, u32 i)
     }
     if (!find_field(c, i, &field))
         return false;
-    if (field == FIELD_DOW || field == FIELD_ISODOW || field == FIELD_DOY || field == FIELD_ISOYEAR || field == FIELD_JULIAN ||
+    if (field == FIELD_DOW || field == FIELD_ISODOW || field == FIELD_DOY || field == FIELD_ISOYEAR ||
+        field == FIELD_JULIAN ||
         field == FIELD_EPOCH)
         return unit_error(c, ARG(c, 0, Str, i), false);
     if (c->def->args[1] == TYPE_TIMESTAMPTZ) {
@@ -191,7 +194,8 @@ field_of(KernCall *c, u32 i, Num *ret, bool *ret_null)
         *ret_null = !extract_infinite(field, us == TS_NEG_INF, ret);
         return true;
     }
-    if (type != TYPE_TIMESTAMPTZ && (field == FIELD_TIMEZONE || field == FIELD_TIMEZONE_HOUR || field == FIELD_TIMEZONE_MINUTE))
+    if (type != TYPE_TIMESTAMPTZ && (field == FIELD_TIMEZONE || field == FIELD_TIMEZONE_HOUR ||
+                                     field == FIELD_TIMEZONE_MINUTE))
         return unit_error(c, ARG(c, 0, Str, i), true);
     if (!timestamp_extract(field, us, type != TYPE_DATE, offset_s, ret))
         return unit_error(c, ARG(c, 0, Str, i), true);
@@ -236,7 +240,8 @@ ts_is_finite(KernCall *c, u32 i)
 
 /* ---- making ---- */
 
-/* Years as people count them (no year 0, negative = BC) to the astronomical year, which messages show; false when there is no such day. */
+/* Years as people count them (no year 0, negative = BC) to the astronomical year, which messages show; false when
+ * there is no such day. */
 static bool
 check_day(i32 year, i32 month, i32 day, i32 *ret_year)
 {
@@ -271,11 +276,13 @@ make_timestamp(KernCall *c, u32 i)
         return error_set(c->err, ERR_DATETIME_OVERFLOW, "date field value out of range: %d-%02d-%02d", y, month, day);
     bool day_end = hour == 24 && minute == 0 && second == 0;
     if (isnan(second) || hour < 0 || minute < 0 || minute > 59 || second < 0 || second > 60 || (hour > 23 && !day_end))
-        return error_set(c->err, ERR_DATETIME_OVERFLOW, "time field value out of range: %d:%02d:%02g", hour, minute, second);
+        return error_set(c->err, ERR_DATETIME_OVERFLOW, "time field value out of range: %d:%02d:%02g", hour, minute,
+                         second);
     i64 us = ((i64)hour * 60 + minute) * 60000000 + (i64)rint(second * 1e6);
     i128 all = (i128)date_from_civil(y, month, day) * USEC_PER_DAY + us;
     if (y < -4712 || y > 294276 || all < TS_FIRST || all >= TS_END)
-        return error_set(c->err, ERR_DATETIME_OVERFLOW, "timestamp out of range: %d-%02d-%02d %d:%02d:%02g", y, month, day, hour,
+        return error_set(c->err, ERR_DATETIME_OVERFLOW, "timestamp out of range: %d-%02d-%02d %d:%02d:%02g", y, month,
+                         day, hour,
                          minute, second);
     RET(c, i64, i) = (i64)all;
     return true;

@@ -2,8 +2,10 @@
  * expr.h
  *    Expressions compiled once per plan into flat programs of typed kernels, run over vectors.
  *
- * Types, physical forms, scales and nullability are fixed at compile time. A program is read-only and shared; each thread has an ExprState.
- * Input columns are those of a Batch (resolved by `map`: rel and column to batch column). Constant folding happens here.
+ * Types, physical forms, scales and nullability are fixed at compile time. A program is read-only and shared; each
+ * thread has an ExprState.
+ * Input columns are those of a Batch (resolved by `map`: rel and column to batch column). Constant folding happens
+ * here.
  */
 #ifndef EXPR_H
 #define EXPR_H
@@ -21,7 +23,8 @@ typedef struct ExprInput {
     bool nullable;
 } ExprInput;
 
-/* Where BX_COLUMN, BX_AGG and BX_GROUP are found: returns the batch column and its form; throws XX000 when it is not there. */
+/* Where BX_COLUMN, BX_AGG and BX_GROUP are found: returns the batch column and its form; throws XX000 when it is not
+ * there. */
 typedef struct ExprMap {
     u32 (*find)(const struct ExprMap *m, const BExpr *leaf, ExprInput *ret);
     const void *ctx;
@@ -46,11 +49,12 @@ typedef struct ExprEnv {
 
 /* One a thread; memory in a. */
 ExprState *expr_state(Arena *a, const ExprProg *p, const ExprEnv *env);
-/* Evaluate for the rows of b (its sel counts; the result is dense: count values). *ret stays valid until the next call with this state or until `scratch`
- * (text results) is reset. Throws the first row's error (division by zero, overflow, …). */
+/* Evaluate for the rows of b (its sel counts; the result is dense: count values). *ret stays valid until the next
+ * call with this state or until `scratch` (text results) is reset. Throws the first row's error (division by zero,
+ * overflow, …). */
 void expr_eval(ExprState *s, Arena *scratch, const Batch *b, Vec *ret);
-/* A condition: writes the positions of rows that are true to sel_out (at most b->count) and returns how many. Conjuncts run one after the
- * other over the rows still in. sel_out may be b->sel's memory. */
+/* A condition: writes the positions of rows that are true to sel_out (at most b->count) and returns how many.
+ * Conjuncts run one after the other over the rows still in. sel_out may be b->sel's memory. */
 u32 expr_filter(ExprState *s, Arena *scratch, const Batch *b, u16 *sel_out);
 /* A constant or parameter expression. */
 Value expr_value(Arena *a, const BExpr *e, const ExprEnv *env);

@@ -91,7 +91,8 @@ expr_row_cast(Compiler *c, Operand o, PhysType to, u8 scale, KernRow row, const 
         Error err;
         Vec from = {.phys = in->phys, .scale = in->scale, .is_const = true, .data = in->value};
         Vec ret = {.phys = to, .scale = scale, .data = out->value, .null_mask = &null};
-        KernCall call = {.args = {&from}, .arg_count = 1, .count = 1, .ret = &ret, .param = param, .scratch = c->arena, .format = &FORMAT,
+        KernCall call = {.args = {&from}, .arg_count = 1, .count = 1, .ret = &ret, .param = param,
+                         .scratch = c->arena, .format = &FORMAT,
                          .err = &err};
         if (in->is_null || (!zoned && row(&call, 0))) {
             out->is_const = true;
@@ -200,7 +201,8 @@ to_string(Compiler *c, const BExpr *e, Operand o)
 {
     TypeId from = e->args[0]->type;
     if (is_string(from) && e->type != TYPE_NAME) {
-        if (e->type != TYPE_VARCHAR || e->typmod < 0 || (from == TYPE_VARCHAR && e->args[0]->typmod >= 0 && e->args[0]->typmod <= e->typmod))
+        if (e->type != TYPE_VARCHAR || e->typmod < 0 || (from == TYPE_VARCHAR && e->args[0]->typmod >= 0 &&
+                                                         e->args[0]->typmod <= e->typmod))
             return o;
         return expr_row_cast(c, o, PHYS_STR, 0, cast_varchar_row, cast_param(c, e));
     }
@@ -223,7 +225,8 @@ expr_cast(Compiler *c, const BExpr *e)
         return o;
     if (from == TYPE_NUMERIC && to == TYPE_FLOAT8)
         return expr_row_cast(c, o, PHYS_F64, 0, cast_decimal_f64_row, NULL);
-    bool plain = !is_string(from) && !is_time(from) && !is_time(to) && from != TYPE_OID && to != TYPE_OID && from != TYPE_NUMERIC;
+    bool plain = !is_string(from) && !is_time(from) && !is_time(to) && from != TYPE_OID && to != TYPE_OID &&
+        from != TYPE_NUMERIC;
     if (plain && find_map(o.phys, phys_of(to, e->typmod), &op))
         return map_cast(c, o, phys_of(to, e->typmod), op, to);
     return expr_row_cast(c, o, phys_of(to, e->typmod), 0, cast_value_row, cast_param(c, e));

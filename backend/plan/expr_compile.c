@@ -2,8 +2,9 @@
  * expr_compile.c
  *    Bound expressions into programs: the walk over the tree, constants, truth values, CASE and its kin.
  *
- * Decided here, once: the physical form of every value, the kernel of every operation, where NULLs and errors may show. Subtrees of constants and
- * immutable functions are run now; one that fails is left to fail when (and if) it is reached. What could raise an error is put into a block
+ * Decided here, once: the physical form of every value, the kernel of every operation, where NULLs and errors may
+ * show. Subtrees of constants and immutable functions are run now; one that fails is left to fail when (and if) it is
+ * reached. What could raise an error is put into a block
  * of its own where SQL promises that it is not evaluated for every row.
  */
 #include "backend/plan/expr_prog.h"
@@ -153,7 +154,8 @@ column(Compiler *c, const BExpr *e)
 static Operand
 parameter(Compiler *c, const BExpr *e)
 {
-    Operand o = {.phys = e->type == TYPE_NUMERIC ? PHYS_NUM : phys_of(e->type, e->typmod), .digits = 38, .steady = true};
+    Operand o = {.phys = e->type == TYPE_NUMERIC ? PHYS_NUM : phys_of(e->type, e->typmod), .digits = 38,
+                 .steady = true};
     o.reg = expr_new_reg(c, o.phys, 0);
     Ins *i = expr_emit(c, INS_PARAM, o.reg);
     i->index = e->index;
@@ -234,8 +236,8 @@ negate(Compiler *c, Operand a)
     return o;
 }
 
-/* A constant false among AND's arguments (true among OR's) is the result, whatever arguments that are not constant would do: so PostgreSQL
- * simplifies. One that fails before it is met fails. */
+/* A constant false among AND's arguments (true among OR's) is the result, whatever arguments that are not constant
+ * would do: so PostgreSQL simplifies. One that fails before it is met fails. */
 static bool
 decided(Compiler *c, const BExpr *e, bool is_or)
 {
@@ -323,7 +325,8 @@ distinct(Compiler *c, const BExpr *e)
 static Operand
 nullif(Compiler *c, const BExpr *e)
 {
-    Operand a = expr_node(c, e->args[0]), b = expr_node(c, e->args[1]), eq = expr_compare(c, func_def(e->func), a, b), o = a;
+    Operand a = expr_node(c, e->args[0]), b = expr_node(c, e->args[1]), eq = expr_compare(c, func_def(e->func), a, b),
+        o = a;
     o.reg = expr_new_reg(c, a.phys, a.scale);
     o.steady = a.steady && b.steady;
     Ins *i = expr_emit(c, INS_NULLIF, o.reg);
@@ -381,7 +384,8 @@ in_form(Compiler *c, Operand item, Operand form)
     return expr_decimal(c, item, form.phys, form.scale).reg;
 }
 
-/* The blocks of an instruction: every expression its own, results in one form. is_result: which blocks give the value. */
+/* The blocks of an instruction: every expression its own, results in one form. is_result: which blocks give the
+ * value. */
 static Operand
 branches(Compiler *c, const BExpr *e, InsKind kind)
 {

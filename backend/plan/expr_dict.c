@@ -2,12 +2,14 @@
  * expr_dict.c
  *    Conditions on one text column, evaluated once per dictionary code.
  *
- * The condition is compiled as a block over a register of text. For a vector of codes its answers are kept in a table of bytes per state and
- * dictionary; codes met for the first time are evaluated together (only those, so that nothing fails for a text that no row has). Comparison with a
- * constant looks the constant's code up and compares codes. Where the dictionary is large beside the rows seen, or the text came decoded, the block
- * runs over the texts.
+ * The condition is compiled as a block over a register of text. For a vector of codes its answers are kept in a table
+ * of bytes per state and dictionary; codes met for the first time are evaluated together (only those, so that nothing
+ * fails for a text that no row has). Comparison with a
+ * constant looks the constant's code up and compares codes. Where the dictionary is large beside the rows seen, or
+ * the text came decoded, the block runs over the texts.
  *
- * A code's text never changes, and a snapshot's rows hold only codes published before it: what was found for a dictionary holds for the state's life.
+ * A code's text never changes, and a snapshot's rows hold only codes published before it: what was found for a
+ * dictionary holds for the state's life.
  */
 #include "backend/plan/expr_prog.h"
 #include "common/store/store.h"
@@ -16,7 +18,8 @@ enum { DICT_SMALL = 4096, DICT_ROWS_FACTOR = 4 };
 
 /* ---- compiling ---- */
 
-/* The only column of e, a text; NULL: none, several, another type, parameters that vary are fine, volatile functions are not. */
+/* The only column of e, a text; NULL: none, several, another type, parameters that vary are fine, volatile functions
+ * are not. */
 static bool
 one_text_column(const BExpr *e, const BExpr **found)
 {
@@ -25,7 +28,8 @@ one_text_column(const BExpr *e, const BExpr **found)
     case BX_COLUMN: case BX_AGG: case BX_GROUP:
         if (e->type != TYPE_TEXT && e->type != TYPE_VARCHAR && e->type != TYPE_NAME)
             return false;
-        if (*found && ((*found)->kind != e->kind || (*found)->rel != e->rel || (*found)->column != e->column || (*found)->index != e->index))
+        if (*found && ((*found)->kind != e->kind || (*found)->rel != e->rel || (*found)->column != e->column ||
+                       (*found)->index != e->index))
             return false;
         *found = e;
         return true;
@@ -97,7 +101,8 @@ expr_dict(Compiler *c, const BExpr *e, Operand *ret)
 
 /* ---- running ---- */
 
-/* The block over `count` texts (NULL mask optional): truth + 1, 2 + 1 for NULL … as table entries: 1 false, 2 true, 3 NULL. */
+/* The block over `count` texts (NULL mask optional): truth + 1, 2 + 1 for NULL … as table entries: 1 false, 2 true, 3
+ * NULL. */
 static bool
 run_texts(ExprState *s, const DictTest *d, Str *texts, u8 *nulls, u32 count, u8 *ret)
 {
@@ -127,13 +132,15 @@ attend_dict(ExprState *s, DictCache *k, const DictShm *dict)
         memcpy(table, k->table, k->count);
     if (k->table)
         arena_big_free(s->arena, k->table);
-    *k = (DictCache){.dict_id = dict_id(dict), .count = room, .table = table, .rows_seen = k->rows_seen, .null_result = k->null_result,
+    *k = (DictCache){.dict_id = dict_id(dict), .count = room, .table = table, .rows_seen = k->rows_seen,
+                     .null_result = k->null_result,
                      .known = true};
 }
 
 /* Evaluate the codes of this vector that have no entry yet. */
 static bool
-learn_codes(ExprState *s, const DictTest *d, DictCache *k, const DictShm *dict, const u32 *codes, const u8 *nulls, u32 count)
+learn_codes(ExprState *s, const DictTest *d, DictCache *k, const DictShm *dict, const u32 *codes, const u8 *nulls,
+            u32 count)
 {
     u32 *fresh = arena_array(s->scratch, count, sizeof *fresh), n = 0;
     Str *texts = arena_array(s->scratch, count, sizeof *texts);
@@ -179,12 +186,14 @@ answers_to_truth(ExprState *s, const Ins *ins, u8 *answers, u32 rows)
 }
 
 static bool
-compare_codes(ExprState *s, const Ins *ins, DictCache *k, const DictShm *dict, const u32 *codes, const u8 *nulls, u32 rows)
+compare_codes(ExprState *s, const Ins *ins, DictCache *k, const DictShm *dict, const u32 *codes, const u8 *nulls,
+              u32 rows)
 {
     const DictTest *d = ins->dict;
     const Vec *constant = &s->regs[d->constant].vec;
     if (!k->known || k->dict_id != dict_id(dict))
-        *k = (DictCache){.dict_id = dict_id(dict), .code = dict_find(dict, *(const Str *)constant->data), .known = true};
+        *k = (DictCache){.dict_id = dict_id(dict), .code = dict_find(dict, *(const Str *)constant->data),
+                         .known = true};
     u8 *ret = expr_result(s, ins->ret, rows, false);
     CompareOp op = d->negated ? CMP_NE : CMP_EQ;
     s->kern->compare[KERN_U32][op].cv(codes, &k->code, ret, rows);
@@ -215,7 +224,8 @@ expr_run_dict(ExprState *s, const Ins *ins, const Frame *f)
         return run_decoded(s, ins, f);
     bool constant_null = d->is_compare && VEC_NULL(&s->regs[d->constant].vec, 0);
     k->rows_seen += f->count;
-    if (constant_null || (!d->is_compare && dict_count(v->dict) > DICT_SMALL && dict_count(v->dict) > DICT_ROWS_FACTOR * k->rows_seen))
+    if (constant_null || (!d->is_compare && dict_count(v->dict) > DICT_SMALL &&
+                          dict_count(v->dict) > DICT_ROWS_FACTOR * k->rows_seen))
         return run_decoded(s, ins, f);
     const u32 *codes = v->codes;
     const u8 *nulls = v->null_mask;

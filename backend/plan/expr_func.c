@@ -2,8 +2,9 @@
  * expr_func.c
  *    Functions and operators: which kernel, over which physical forms.
  *
- * numeric: values of a fixed scale stay scaled integers as long as the digits that a result can have are known to fit; sums are checked where
- * they may pass 38 digits; what does not fit, division and everything rounded goes through Num, value by value. Comparisons bring a constant to
+ * numeric: values of a fixed scale stay scaled integers as long as the digits that a result can have are known to
+ * fit; sums are checked where they may pass 38 digits; what does not fit, division and everything rounded goes
+ * through Num, value by value. Comparisons bring a constant to
  * the column's form rather than the column to the constant's.
  */
 #include "backend/plan/expr_prog.h"
@@ -16,8 +17,10 @@ expr_compare_op(FuncOp op)
     return (CompareOp)(op - FOP_EQ + CMP_EQ);
 }
 
-_Static_assert(FOP_GE - FOP_EQ == CMP_GE - CMP_EQ && FOP_LT - FOP_EQ == CMP_LT - CMP_EQ, "comparisons in the same order");
-_Static_assert(FOP_MOD - FOP_ADD == ARITH_MOD - ARITH_ADD && FOP_MUL - FOP_ADD == ARITH_MUL - ARITH_ADD, "arithmetic in the same order");
+_Static_assert(FOP_GE - FOP_EQ == CMP_GE - CMP_EQ && FOP_LT - FOP_EQ == CMP_LT - CMP_EQ,
+               "comparisons in the same order");
+_Static_assert(FOP_MOD - FOP_ADD == ARITH_MOD - ARITH_ADD && FOP_MUL - FOP_ADD == ARITH_MUL - ARITH_ADD,
+               "arithmetic in the same order");
 
 static bool
 is_compare(FuncOp op)
@@ -40,15 +43,18 @@ expr_may_fail(const BExpr *e)
     case BX_FUNC: {
         const FuncDef *f = func_def(e->func);
         bool constant_pattern = (f->op == FOP_LIKE || f->op == FOP_NOT_LIKE) && e->args[1]->kind == BX_CONST;
-        bool safe = is_compare(f->op) || f->op == FOP_LENGTH || f->op == FOP_OCTET_LENGTH || f->op == FOP_STARTS_WITH || constant_pattern;
+        bool safe = is_compare(f->op) || f->op == FOP_LENGTH || f->op == FOP_OCTET_LENGTH ||
+            f->op == FOP_STARTS_WITH || constant_pattern;
         if (!safe)
             return true;
         break;
     }
     case BX_CAST: {
         TypeId from = e->args[0]->type, to = e->type;
-        bool widens = (from == TYPE_INT2 && (to == TYPE_INT4 || to == TYPE_INT8)) || (from == TYPE_INT4 && to == TYPE_INT8) ||
-            ((from == TYPE_INT2 || from == TYPE_INT4 || from == TYPE_INT8 || from == TYPE_FLOAT4) && to == TYPE_FLOAT8) ||
+        bool widens = (from == TYPE_INT2 && (to == TYPE_INT4 || to == TYPE_INT8)) || (from == TYPE_INT4 &&
+            to == TYPE_INT8) ||
+            ((from == TYPE_INT2 || from == TYPE_INT4 || from == TYPE_INT8 || from == TYPE_FLOAT4) &&
+             to == TYPE_FLOAT8) ||
             ((from == TYPE_INT2 || from == TYPE_INT4 || from == TYPE_INT8) && to == TYPE_NUMERIC && e->typmod < 0) ||
             ((from == TYPE_VARCHAR || from == TYPE_NAME) && to == TYPE_TEXT);
         if (!widens)
@@ -102,7 +108,8 @@ num_form(Compiler *c, Operand o)
 static Operand
 emit_rows(Compiler *c, const FuncDef *f, const Operand *args, u32 count, KernRow row)
 {
-    Operand o = {.phys = f->ret == TYPE_NUMERIC ? PHYS_NUM : f->ret == TYPE_VOID ? PHYS_STR : phys_of(f->ret, -1), .digits = 38, .steady = true};
+    Operand o = {.phys = f->ret == TYPE_NUMERIC ? PHYS_NUM : f->ret == TYPE_VOID ? PHYS_STR : phys_of(f->ret, -1),
+                 .digits = 38, .steady = true};
     o.reg = expr_new_reg(c, o.phys, 0);
     Ins *i = expr_emit(c, INS_ROWS, o.reg);
     i->row = row;
@@ -231,7 +238,8 @@ narrow_constant(Compiler *c, Operand *o, PhysType to)
     if (!expr_known(c, *o) || expr_known_null(c, *o))
         return false;
     const RegInfo *r = expr_reg(c, o->reg);
-    i64 v = r->phys == PHYS_I16 ? *(const i16 *)r->value : r->phys == PHYS_I32 ? *(const i32 *)r->value : *(const i64 *)r->value;
+    i64 v = r->phys == PHYS_I16 ? *(const i16 *)r->value : r->phys == PHYS_I32 ? *(const i32 *)r->value
+        : *(const i64 *)r->value;
     if (to == PHYS_I16 ? v != (i16)v : v != (i32)v)
         return false;
     Value small = {.type = to == PHYS_I16 ? TYPE_INT2 : TYPE_INT4, .typmod = -1};
@@ -281,8 +289,10 @@ expr_compare(Compiler *c, const FuncDef *f, Operand a, Operand b)
         return expr_null(c, TYPE_BOOL, -1);
     switch ((int)f->args[0]) {
     case TYPE_NUMERIC: return compare_numeric(c, op, a, b);
-    case TYPE_INT2: case TYPE_INT4: case TYPE_INT8: case TYPE_FLOAT4: case TYPE_FLOAT8: return compare_numbers(c, op, a, b);
-    case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_TIMESTAMPTZ: return compare_times(c, op, f->args[0], f->args[1], a, b);
+    case TYPE_INT2: case TYPE_INT4: case TYPE_INT8: case TYPE_FLOAT4: case TYPE_FLOAT8:
+        return compare_numbers(c, op, a, b);
+    case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_TIMESTAMPTZ:
+        return compare_times(c, op, f->args[0], f->args[1], a, b);
     case TYPE_OID: return compare_as(c, op, KERN_U32, a, b);
     default: return compare_as(c, op, a.phys, a, b);
     }
@@ -292,7 +302,8 @@ expr_compare(Compiler *c, const FuncDef *f, Operand a, Operand b)
 static Operand
 session_function(Compiler *c, const BExpr *e, const FuncDef *f, const Operand *args)
 {
-    Operand o = {.phys = f->ret == TYPE_VOID ? PHYS_STR : phys_of(f->ret, -1), .steady = f->volatility != FUNC_VOLATILE};
+    Operand o = {.phys = f->ret == TYPE_VOID ? PHYS_STR : phys_of(f->ret, -1),
+                 .steady = f->volatility != FUNC_VOLATILE};
     o.reg = expr_new_reg(c, o.phys, 0);
     Ins *i = expr_emit(c, INS_SESSION, o.reg);
     i->def = f;

@@ -2,7 +2,8 @@
  * expr_in.c
  *    x IN (many constants): a hash set made once, looked into per row.
  *
- * Keys are integers (also dates, timestamps, oids and 8-byte decimals brought to x's scale) or text; other types, and short lists, are compared one by one.
+ * Keys are integers (also dates, timestamps, oids and 8-byte decimals brought to x's scale) or text; other types, and
+ * short lists, are compared one by one.
  */
 #include "backend/plan/expr_prog.h"
 #include "common/base/hash.h"
@@ -109,7 +110,8 @@ expr_in_set(Compiler *c, const BExpr *e, Operand x, Operand *ret)
         if (e->args[k]->value.is_null)
             set->has_null = true;
         else if (item_value(c, x, e->args[k], &item)) {
-            u32 at = integer ? find_number(set, number_at(x.phys, item.value, 0)) : find_text(set, *(const Str *)(const void *)item.value);
+            u32 at = integer ? find_number(set, number_at(x.phys, item.value, 0)) : find_text(set,
+                *(const Str *)(const void *)item.value);
             set->used[at] = 1;
             if (integer)
                 set->numbers[at] = number_at(x.phys, item.value, 0);

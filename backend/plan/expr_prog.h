@@ -1,12 +1,16 @@
 /*
  * expr_prog.h
- *    The inside of a program: registers, instructions, blocks; shared by expr_compile.c, expr_func.c, expr_cast.c, expr_run.c, expr_dict.c.
+ *    The inside of a program: registers, instructions, blocks; shared by expr_compile.c, expr_func.c, expr_cast.c,
+ *    expr_run.c, expr_dict.c.
  *
- * A program is a block of instructions over registers, each a vector. An instruction may own blocks of its own: they run over some of
- * the rows only (branches of CASE, the right side of AND when it could fail). Inside a block every register is dense over the rows of that block.
+ * A program is a block of instructions over registers, each a vector. An instruction may own blocks of its own: they
+ * run over some of the rows only (branches of CASE, the right side of AND when it could fail). Inside a block every
+ * register is dense over the rows of that block.
  *
- *   E1  A register is written once a run of its block and read only after; registers of a block live as long as the block's result.
- *   E2  Registers whose value is known when compiling (is_const) hold it in the program; parameters are constants of a state.
+ *   E1  A register is written once a run of its block and read only after; registers of a block live as long as the
+ *   block's result.
+ *   E2  Registers whose value is known when compiling (is_const) hold it in the program; parameters are constants of
+ *   a state.
  *   E3  A program never changes after expr_compile; whatever a run writes is in ExprState.
  */
 #ifndef EXPR_PROG_H
@@ -153,11 +157,16 @@ CompareOp expr_compare_op(FuncOp op);
 Operand expr_cast(Compiler *c, const BExpr *e);
 bool expr_cast_steady(TypeId from, TypeId to);      /* may be folded: depends on no setting */
 Operand expr_widen(Compiler *c, Operand o, PhysType to); /* integers and floats */
-Operand expr_decimal(Compiler *c, Operand o, PhysType to, u8 scale); /* between decimal forms; the value must have room */
+/* between decimal forms; the value must have room */
+Operand expr_decimal(Compiler *c, Operand o, PhysType to, u8 scale);
 Operand expr_row_cast(Compiler *c, Operand o, PhysType to, u8 scale, KernRow row, const void *param);
 bool expr_is_decimal(Operand o);                    /* D64 or D128 */
 /* The form for so many digits (at most 38): 8 bytes hold 18, and scales to 18. */
-static inline PhysType expr_decimal_phys(u32 digits, u32 scale) { return digits <= 18 && scale <= 18 ? PHYS_D64 : PHYS_D128; }
+static inline PhysType
+expr_decimal_phys(u32 digits, u32 scale)
+{
+    return digits <= 18 && scale <= 18 ? PHYS_D64 : PHYS_D128;
+}
 /* expr_in.c: IN over constants; false: make it of comparisons */
 bool expr_in_set(Compiler *c, const BExpr *e, Operand x, Operand *ret);
 void expr_set_test(const struct ExprSet *set, const Vec *v, u32 count, u8 *ret, u8 *ret_nulls);

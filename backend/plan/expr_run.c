@@ -2,8 +2,8 @@
  * expr_run.c
  *    Running a program: one instruction after the other over the vectors of a frame.
  *
- * A vector kernel computes every lane; when it reports trouble the lanes are tried one by one, NULLs left out, to find the first row that really
- * failed (or none). Errors come back as false with s->error; the doors throw.
+ * A vector kernel computes every lane; when it reports trouble the lanes are tried one by one, NULLs left out, to
+ * find the first row that really failed (or none). Errors come back as false with s->error; the doors throw.
  */
 #include "backend/plan/expr_prog.h"
 #include "backend/throw.h"
@@ -20,7 +20,8 @@ expr_result(ExprState *s, Reg r, u32 rows, bool is_const)
     const RegInfo *info = &s->prog->regs[r];
     if (rows > 1 && !reg->data)
         reg->data = arena_alloc(s->arena, (size_t)VEC_SIZE * phys_width(info->phys));
-    reg->vec = (Vec){.phys = info->phys, .scale = info->scale, .is_const = is_const, .data = rows > 1 ? reg->data : reg->one};
+    reg->vec = (Vec){.phys = info->phys, .scale = info->scale, .is_const = is_const, .data = rows > 1 ? reg->data
+                     : reg->one};
     return reg->vec.data;
 }
 
@@ -111,7 +112,8 @@ status_error(ExprState *s, const Ins *ins, u32 status)
     }
 }
 
-/* Lane by lane after a status: the first lane that is not NULL and at fault makes the error. a's or b's lanes may be constants. */
+/* Lane by lane after a status: the first lane that is not NULL and at fault makes the error. a's or b's lanes may be
+ * constants. */
 static bool
 find_fault(ExprState *s, const Ins *ins, MapKernel kernel, const Vec *a, const Vec *b, u32 rows)
 {
@@ -205,7 +207,8 @@ run_map2(ExprState *s, const Ins *ins, const Frame *f)
 static bool
 run_rows(ExprState *s, const Ins *ins, const Frame *f)
 {
-    KernCall call = {.arg_count = ins->arg_count, .def = ins->def, .param = ins->param, .scratch = s->scratch, .format = s->env->format,
+    KernCall call = {.arg_count = ins->arg_count, .def = ins->def, .param = ins->param, .scratch = s->scratch,
+                     .format = s->env->format,
                      .err = &s->error};
     bool all_const = true;
     for (u32 k = 0; k < ins->arg_count; k++) {
@@ -622,7 +625,8 @@ expr_eval(ExprState *s, Arena *scratch, const Batch *b, Vec *ret)
         err_rethrow(&s->error);
 }
 
-/* Masks of conditions that take all rows of the frame are ANDed while they follow one another; then positions are picked once. */
+/* Masks of conditions that take all rows of the frame are ANDed while they follow one another; then positions are
+ * picked once. */
 u32
 expr_filter(ExprState *s, Arena *scratch, const Batch *b, u16 *sel_out)
 {

@@ -1,9 +1,10 @@
 /*
  * expr_cases.c
- *    Expressions from stdin, one a line, bound and evaluated: prints each one's text, or SQLSTATE and message. For expr_oracle.
+ *    Expressions from stdin, one a line, bound and evaluated: prints each one's text, or SQLSTATE and message. For
+ *    expr_oracle.
  *
- * Each expression is evaluated as it stands (constants are folded) and with its constants turned into columns (the kernels run); answers that differ are
- * printed side by side.
+ * Each expression is evaluated as it stands (constants are folded) and with its constants turned into columns (the
+ * kernels run); answers that differ are printed side by side.
  */
 #include "backend/kern/map.h"
 #include "backend/plan/expr.h"
@@ -114,7 +115,8 @@ bind(const char *expression)
     char *text = arena_printf(mem, "select %s", expression);
     u32 count;
     ParsedStmt *st = sql_parse(mem, text, (u32)strlen(text), &count);
-    BindContext ctx = {.role_name = "root", .database = "postgres", .source = text, .no_params = true, .format = &FORMAT};
+    BindContext ctx = {.role_name = "root", .database = "postgres", .source = text, .no_params = true,
+                       .format = &FORMAT};
     return sql_bind(mem, &ctx, &st[0])->query->targets[0].expr;
 }
 

@@ -1,4 +1,5 @@
-/* test_expr.c: expressions built by hand against known answers (PostgreSQL's), over constants, columns, selections and dictionaries. */
+/* test_expr.c: expressions built by hand against known answers (PostgreSQL's), over constants, columns, selections
+ * and dictionaries. */
 #include "backend/plan/expr.h"
 #include "backend/kern/map.h"
 #include "backend/throw.h"
@@ -39,7 +40,8 @@ dict_decode(const DictShm *d, const u32 *codes, u32 count, Str *out)
 static Arena *mem, *scratch;
 static const TypeFormat FORMAT = {.tz_offset_s = 0, .extra_float_digits = 1};
 static Value params[8];
-static ExprEnv expr_env = {.params = params, .param_count = 8, .format = &FORMAT, .now_us = 1000000, .role_name = "root", .database = "db"};
+static ExprEnv expr_env = {.params = params, .param_count = 8, .format = &FORMAT, .now_us = 1000000,
+                           .role_name = "root", .database = "db"};
 
 static BExpr *
 node(BExprKind kind, TypeId type, i32 typmod, u32 count, BExpr **args)

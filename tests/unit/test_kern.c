@@ -70,8 +70,10 @@ static const KernTable *const TABLES[] = {&KERN_BASE, &KERN_AVX2, &KERN_AVX512};
 static void
 fill(PhysType phys, void *to, u32 count)
 {
-    static const i64 EDGES[] = {0, 1, -1, 2, 100, INT16_MIN, INT16_MAX, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX, -INT64_MAX};
-    static const double FLOATS[] = {0, -0.0, 1, -1.5, 1e308, -1e308, 1e-308, INFINITY, -INFINITY, NAN, 3e38, 1e-40, 2147483648.0, 9.3e18};
+    static const i64 EDGES[] = {0, 1, -1, 2, 100, INT16_MIN, INT16_MAX, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX,
+                                -INT64_MAX};
+    static const double FLOATS[] = {0, -0.0, 1, -1.5, 1e308, -1e308, 1e-308, INFINITY, -INFINITY, NAN, 3e38, 1e-40,
+                                    2147483648.0, 9.3e18};
     for (u32 i = 0; i < count; i++) {
         i64 edge = next_u64() % 3 ? (i64)next_u64() >> (next_u64() % 63) : EDGES[next_u64() % COUNT_OF(EDGES)];
         double f = next_u64() % 2 ? (double)(i64)next_u64() / 1e12 : FLOATS[next_u64() % COUNT_OF(FLOATS)];
@@ -85,7 +87,7 @@ fill(PhysType phys, void *to, u32 count)
         case PHYS_D64: ((i64 *)to)[i] = edge == INT64_MIN ? edge : edge % 1000000000; break;
         case PHYS_D128: ((i128 *)to)[i] = edge == INT64_MIN ? D128_NAN : (i128)edge * 1000000000; break;
         case PHYS_NUM: ((Num *)to)[i] = num_make(edge, (u32)(next_u64() % 6)); break;
-        default: ((Str *)to)[i] = (Str){"abcdefgh" + next_u64() % 4, (u32)(next_u64() % 5)}; break;
+        default: ((Str *)to)[i] = (Str){&"abcdefgh"[next_u64() % 4], (u32)(next_u64() % 5)}; break;
         }
     }
 }
@@ -110,9 +112,11 @@ START_TEST(comparisons_agree_with_the_order_of_values)
                     for (u32 i = 0; i < count; i++) {
                         int c = order(a + i * width, b + (shape ? 0 : i * width));
                         c = shape == 2 ? -c : c;
-                        bool want = op == CMP_EQ ? c == 0 : op == CMP_NE ? c != 0 : op == CMP_LT ? c < 0 : op == CMP_LE ? c <= 0 :
+                        bool want = op == CMP_EQ ? c == 0 : op == CMP_NE ? c != 0 : op == CMP_LT ? c < 0
+                            : op == CMP_LE ? c <= 0 :
                             op == CMP_GT ? c > 0 : c >= 0;
-                        ck_assert_msg(got_data[i] == want, "type %u op %u shape %u row %u, %s", t, op, shape, i, TABLES[k]->name);
+                        ck_assert_msg(got_data[i] == want, "type %u op %u shape %u row %u, %s", t, op, shape, i,
+                                      TABLES[k]->name);
                     }
                 }
         }
@@ -125,7 +129,8 @@ slow_arith(ArithOp op, i128 x, i128 y, i128 min, i128 max, i128 *ret)
 {
     if (op >= ARITH_DIV && y == 0)
         return KERN_DIV_ZERO;
-    *ret = op == ARITH_ADD ? x + y : op == ARITH_SUB ? x - y : op == ARITH_MUL ? x * y : op == ARITH_DIV ? x / y : x % y;
+    *ret = op == ARITH_ADD ? x + y : op == ARITH_SUB ? x - y : op == ARITH_MUL ? x * y : op == ARITH_DIV ? x / y
+        : x % y;
     return *ret < min || *ret > max ? KERN_OVERFLOW : KERN_OK;
 }
 
@@ -179,7 +184,8 @@ START_TEST(instruction_sets_agree)
             memset(got_data, 0, sizeof got_data);
             memset(want_data, 0, sizeof want_data);
             for (u32 n = VEC_SIZE; n; n /= 3) {
-                ck_assert_uint_eq(TABLES[k]->cast[c](a_data, NULL, got_data, n), KERN_BASE.cast[c](a_data, NULL, want_data, n));
+                ck_assert_uint_eq(TABLES[k]->cast[c](a_data, NULL, got_data, n), KERN_BASE.cast[c](a_data, NULL,
+                    want_data, n));
                 ck_assert_mem_eq(got_data, want_data, sizeof got_data);
             }
         }
@@ -190,7 +196,8 @@ START_TEST(instruction_sets_agree)
                     continue;
                 fill(ARITH[t], a_data, VEC_SIZE);
                 fill(ARITH[t], b_data, VEC_SIZE);
-                ck_assert_uint_eq(m->cc(a_data, b_data, got_data, VEC_SIZE), base->cc(a_data, b_data, want_data, VEC_SIZE));
+                ck_assert_uint_eq(m->cc(a_data, b_data, got_data, VEC_SIZE), base->cc(a_data, b_data, want_data,
+                    VEC_SIZE));
                 u32 bytes = VEC_SIZE * phys_width(ARITH[t]);
                 for (u32 i = 0; i < VEC_SIZE && ARITH[t] == PHYS_F64; i++)
                     if (isnan(((double *)want_data)[i])) /* its sign is not defined */
@@ -204,8 +211,10 @@ START_TEST(instruction_sets_agree)
         u8 *r[2] = {got_data, want_data};
         const KernTable *both[2] = {TABLES[k], &KERN_BASE};
         for (u32 n = 0; n < 2; n++) {
-            both[n]->logic_and(a_data, a_data + VEC_SIZE, a_data + 2 * VEC_SIZE, a_data + 3 * VEC_SIZE, r[n], r[n] + VEC_SIZE, VEC_SIZE);
-            both[n]->logic_or(a_data, a_data + VEC_SIZE, a_data + 2 * VEC_SIZE, a_data + 3 * VEC_SIZE, r[n] + 2 * VEC_SIZE,
+            both[n]->logic_and(a_data, a_data + VEC_SIZE, a_data + 2 * VEC_SIZE, a_data + 3 * VEC_SIZE, r[n], r[n] +
+                               VEC_SIZE, VEC_SIZE);
+            both[n]->logic_or(a_data, a_data + VEC_SIZE, a_data + 2 * VEC_SIZE, a_data + 3 * VEC_SIZE, r[n] +
+                              2 * VEC_SIZE,
                               r[n] + 3 * VEC_SIZE, VEC_SIZE);
             both[n]->mask_true(a_data, a_data + VEC_SIZE, r[n] + 4 * VEC_SIZE, VEC_SIZE);
         }
@@ -280,7 +289,8 @@ typedef struct AggCase {
 } AggCase;
 
 static const AggCase CASES[] = {
-    {TYPE_BOOL, PHYS_BOOL, 0}, {TYPE_INT2, PHYS_I16, 0}, {TYPE_INT4, PHYS_I32, 0}, {TYPE_INT8, PHYS_I64, 0}, {TYPE_FLOAT4, PHYS_F32, 0},
+    {TYPE_BOOL, PHYS_BOOL, 0}, {TYPE_INT2, PHYS_I16, 0}, {TYPE_INT4, PHYS_I32, 0}, {TYPE_INT8, PHYS_I64, 0},
+        {TYPE_FLOAT4, PHYS_F32, 0},
     {TYPE_FLOAT8, PHYS_F64, 0}, {TYPE_NUMERIC, PHYS_D64, 2}, {TYPE_NUMERIC, PHYS_D128, 3}, {TYPE_NUMERIC, PHYS_NUM, 0},
     {TYPE_TEXT, PHYS_STR, 0}, {TYPE_OID, PHYS_I32, 0},
 };
@@ -300,7 +310,8 @@ START_TEST(groups_and_merges_give_what_one_state_gives)
                 AggKernel a;
                 if (!g)
                     continue;
-                ck_assert_msg(agg_kernel(g->id, CASES[k].phys, CASES[k].scale, &a), "%s of %s", NAMES[n], type_name(CASES[k].type));
+                ck_assert_msg(agg_kernel(g->id, CASES[k].phys, CASES[k].scale, &a), "%s of %s", NAMES[n],
+                              type_name(CASES[k].type));
                 ck_assert_uint_eq(a.state_bytes % 8, 0);
                 fill(CASES[k].phys, a_data, VEC_SIZE);
                 if (CASES[k].phys == PHYS_F64 || CASES[k].phys == PHYS_F32) /* sums of floats depend on their order */
@@ -312,7 +323,8 @@ START_TEST(groups_and_merges_give_what_one_state_gives)
                     }
                 for (u32 i = 0; i < VEC_SIZE; i++)
                     nulls[i] = mode == 2 || next_u64() % 4 == 0;
-                Vec v = {.phys = CASES[k].phys, .scale = CASES[k].scale, .data = a_data, .null_mask = mode ? nulls : NULL};
+                Vec v = {.phys = CASES[k].phys, .scale = CASES[k].scale, .data = a_data, .null_mask = mode ? nulls
+                         : NULL};
                 u8 *states = calloc(6, a.state_bytes);
                 u32 stride = a.state_bytes;
                 a.update(states, &v, VEC_SIZE);
@@ -327,7 +339,8 @@ START_TEST(groups_and_merges_give_what_one_state_gives)
                 ck_assert_uint_eq(out_nulls[0], mode == 2 && g->op != AOP_COUNT);
                 u32 width = phys_width(a.ret_phys);
                 bool same = kern_order(a.ret_phys)(got_data, got_data + width) == 0;
-                ck_assert_msg(out_nulls[0] || status || same, "%s of %s, mode %u", NAMES[n], type_name(CASES[k].type), mode);
+                ck_assert_msg(out_nulls[0] || status || same, "%s of %s, mode %u", NAMES[n], type_name(CASES[k].type),
+                              mode);
                 free(states);
             }
 }
@@ -368,7 +381,8 @@ START_TEST(known_sums_and_averages)
             buf_str(&b, "overflow");
         else
             phys_out(&b, &format, g->ret, a.ret_phys, a.ret_scale, got_data);
-        ck_assert_msg(b.len == strlen(cases[k].want) && memcmp(b.data, cases[k].want, b.len) == 0, "case %u: %.*s, want %s", k,
+        ck_assert_msg(b.len == strlen(cases[k].want) && memcmp(b.data, cases[k].want, b.len) == 0,
+                      "case %u: %.*s, want %s", k,
                       (int)b.len, (char *)b.data, cases[k].want);
         buf_free(&b);
     }
