@@ -61,26 +61,13 @@ rowset_has(const RowSet *s, RowId id)
 }
 
 u32
-rowset_next(const RowSet *s, u32 *place, u32 *offset, RowId *to, u32 max)
+rowset_block(const RowSet *s, u32 place, RowId *to)
 {
+    const RowSetBlock *b = &s->places[place];
     u32 n = 0;
-    for (; *place < s->place_count; ++*place, *offset = 0) {
-        const RowSetBlock *b = &s->places[*place];
-        while (b->bits && *offset < BLOCK_ROWS) {
-            u64 word = b->bits[*offset / 64] >> (*offset % 64);
-            if (!word) {
-                *offset = ALIGN_UP(*offset + 1, 64u);
-                continue;
-            }
-            *offset += (u32)__builtin_ctzll(word);
-            if (n == max)
-                return n;
-            to[n++] = ROW_ID(b->block, *offset);
-            ++*offset;
-        }
-        if (n == max)
-            return n;
-    }
+    for (u32 w = 0; b->bits && w < BLOCK_WORDS; w++)
+        for (u64 word = b->bits[w]; word; word &= word - 1)
+            to[n++] = ROW_ID(b->block, w * 64 + (u32)__builtin_ctzll(word));
     return n;
 }
 

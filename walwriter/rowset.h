@@ -22,8 +22,8 @@ typedef struct RowSet {
 /* Add; *ret_added false when it was there. false: no memory. */
 MUST_CHECK bool rowset_add(RowSet *s, RowId id, bool *ret_added);
 bool rowset_has(const RowSet *s, RowId id);
-/* Take the lowest free-standing piece of at most max rows, from *place and *offset on (start at 0, 0); 0 when all were seen. */
-u32 rowset_next(const RowSet *s, u32 *place, u32 *offset, RowId *to, u32 max);
+/* The rows of one place (0 .. place_count-1), ascending; `to` has room for BLOCK_ROWS. 0: the place is empty. */
+u32 rowset_block(const RowSet *s, u32 place, RowId *to);
 /* Every row of `a` is in `b`; else *ret_missing is one that is not. */
 bool rowset_within(const RowSet *a, const RowSet *b, RowId *ret_missing);
 u64 rowset_bytes(const RowSet *s);
