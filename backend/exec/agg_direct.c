@@ -63,42 +63,78 @@ direct_choose(Agg *a, u64 rows)
     d->on = true;
 }
 
+/* The loops below take what they write as restrict arguments: else the compiler must expect that each store changes the key's description, and
+ * neither keeps it in registers nor vectorises. */
+
+static void
+number_codes(u32 *restrict numbers, const u32 *restrict codes, const u8 *restrict null_mask, u32 factor, u32 null, u32 count)
+{
+    if (null_mask)
+        for (u32 i = 0; i < count; i++)
+            numbers[i] += null_mask[i] ? null : codes[i] * factor;
+    else
+        for (u32 i = 0; i < count; i++)
+            numbers[i] += codes[i] * factor;
+}
+
+#define NUMBER_INTS(T)                                                                                                 \
+    static void number_##T(u32 *restrict numbers, const T *restrict data, const u8 *restrict null_mask, u64 lo,        \
+                           u32 factor, u32 null, u32 count)                                                            \
+    {                                                                                                                  \
+        if (null_mask)                                                                                                 \
+            for (u32 i = 0; i < count; i++)                                                                            \
+                numbers[i] += null_mask[i] ? null : (u32)((u64)data[i] - lo) * factor;                                 \
+        else                                                                                                           \
+            for (u32 i = 0; i < count; i++)                                                                            \
+                numbers[i] += (u32)((u64)data[i] - lo) * factor;                                                       \
+    }
+NUMBER_INTS(u8)
+NUMBER_INTS(i16)
+NUMBER_INTS(i32)
+NUMBER_INTS(i64)
+#undef NUMBER_INTS
+
 static bool
-add_key(const DirectKey *k, const Vec *v, u32 count, bool first, u32 *numbers)
+add_key(const DirectKey *k, const Vec *v, u32 count, u32 *numbers)
 {
     u32 null = (k->dim - 1) * k->factor;
-    if (first)
-        memset(numbers, 0, count * sizeof *numbers);
+    if (v->is_const)
+        return false;
     if (k->dict) {
         if (!v->codes || v->dict != k->dict)
             return false;
-        for (u32 i = 0; i < count; i++)
-            numbers[i] += VEC_NULL(v, i) ? null : v->codes[i] * k->factor;
+        number_codes(numbers, v->codes, v->null_mask, k->factor, null, count);
         return true;
     }
-    u64 lo = (u64)k->lo;
-#define ADD(T)                                                                                                                             \
-    if (v->null_mask)                                                                                                                      \
-        for (u32 i = 0; i < count; i++)                                                                                                    \
-            numbers[i] += v->null_mask[i] ? null : (u32)((u64)((const T *)v->data)[i] - lo) * k->factor;                                   \
-    else                                                                                                                                   \
-        for (u32 i = 0; i < count; i++)                                                                                                    \
-            numbers[i] += (u32)((u64)((const T *)v->data)[i] - lo) * k->factor;                                                            \
-    return true
     switch (v->phys) {
-    case PHYS_BOOL: ADD(u8);
-    case PHYS_I16: ADD(i16);
-    case PHYS_I32: ADD(i32);
-    default: ADD(i64);
+    case PHYS_BOOL: number_u8(numbers, v->data, v->null_mask, (u64)k->lo, k->factor, null, count); return true;
+    case PHYS_I16: number_i16(numbers, v->data, v->null_mask, (u64)k->lo, k->factor, null, count); return true;
+    case PHYS_I32: number_i32(numbers, v->data, v->null_mask, (u64)k->lo, k->factor, null, count); return true;
+    default: number_i64(numbers, v->data, v->null_mask, (u64)k->lo, k->factor, null, count); return true;
     }
+}
+
+static void
+spread_replicas(u32 *restrict numbers, u32 count)
+{
+    for (u32 i = 0; i < count; i++)
+        numbers[i] = numbers[i] * REPLICAS + (i & (REPLICAS - 1));
+}
+
+static void
+mark_seen(u8 *restrict seen, const u32 *restrict numbers, u32 count)
+{
+    for (u32 i = 0; i < count; i++)
+        seen[numbers[i]] = 1;
 }
 
 bool
 direct_numbers(const Agg *a, AggLocal *l, const Vec *groups, u32 count, u32 *numbers)
 {
     const Direct *d = &a->direct;
+    memset(numbers, 0, count * sizeof *numbers);
     for (u32 k = 0; k < a->plan->group_count; k++)
-        if (!add_key(&d->keys[k], &groups[k], count, k == 0, numbers))
+        if (!add_key(&d->keys[k], &groups[k], count, numbers))
             return false;
     if (!l->direct_seen) {
         u64 n = (u64)d->dims * d->replicas;
@@ -106,10 +142,8 @@ direct_numbers(const Agg *a, AggLocal *l, const Vec *groups, u32 count, u32 *num
         l->direct_states = exec_alloc(l->worker, n * a->stride + 16);
     }
     if (d->replicas > 1)
-        for (u32 i = 0; i < count; i++)
-            numbers[i] = numbers[i] * REPLICAS + (i & (REPLICAS - 1));
-    for (u32 i = 0; i < count; i++)
-        l->direct_seen[numbers[i]] = 1;
+        spread_replicas(numbers, count);
+    mark_seen(l->direct_seen, numbers, count);
     return true;
 }
 
