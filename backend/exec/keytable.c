@@ -276,7 +276,7 @@ keytable_add(KeyTable *t, const KeyVec *keys, const u64 *hashes, u32 count, u32 
             grow(t);
         if (i + PREFETCH_AHEAD < count)
             __builtin_prefetch(&t->slots[(u32)hashes[i + PREFETCH_AHEAD] & (t->slot_count - 1)]);
-        u32 at, number = find_one(t, keys, hashes[i], i, &at);
+        u32 at = 0, number = find_one(t, keys, hashes[i], i, &at);
         if (number == UINT32_MAX) {
             number = t->count++;
             t->slots[at] = (hashes[i] & 0xffffffff00000000ull) | (number + 1);
