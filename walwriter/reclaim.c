@@ -395,3 +395,25 @@ world_used_bytes(const World *w)
 {
     return alloc_stats(w->alloc).used_extents * EXTENT_BYTES;
 }
+
+static void
+add_rounded(void *ctx, const void *piece, u64 bytes)
+{
+    (void)piece;
+    *(u64 *)ctx += alloc_rounded(bytes);
+}
+
+bool
+world_verify(const World *w, Error *err)
+{
+    u64 sum = alloc_rounded(sizeof(WorldHead)), pieces = alloc_stats(w->alloc).piece_bytes;
+    walk_root(w->published, add_rounded, &sum);
+    const RetiredQueue *queues[2] = {&w->retired, &w->stuck};
+    for (u32 q = 0; q < COUNT_OF(queues); q++)
+        for (u64 i = 0; i < queues[q]->count; i++)
+            sum += alloc_rounded(queues[q]->items[queues[q]->first + i].bytes);
+    if (sum == pieces)
+        return true;
+    return error_set(err, ERR_DATA_CORRUPTED, "verify: %llu bytes handed out, %llu reachable or retired", (unsigned long long)pieces,
+                     (unsigned long long)sum);
+}

@@ -96,5 +96,8 @@ bool world_reclaim(World *w);
 /* True when something waits for an epoch to pass. */
 bool world_has_retired(const World *w);
 u64 world_used_bytes(const World *w);
+/* Every piece that was handed out is reachable from the published root or waits to be reused; false (XX001) when memory leaked or is in use
+ * twice. Between commits, when everything applied is published. */
+MUST_CHECK bool world_verify(const World *w, Error *err);
 
 #endif

@@ -173,6 +173,8 @@ fix_open(Fixture *f, u64 memory_bytes)
 static inline void
 fix_close(Fixture *f)
 {
+    Error err = {0};
+    ck_assert_msg(world_verify(f->w, &err), "%s", err.message);
     world_close(f->w);
     fix_free_areas(&f->shm);
 }
