@@ -143,42 +143,120 @@ shorten(char to[SHOWN_BYTES + 4], const u8 *s, size_t len)
     strcpy(to + n, len > n ? "..." : "");
 }
 
-/* The row that begins at line_start, without its end: escaped and quoted line ends belong to it. */
-static size_t
-line_len(const CopyIn *c)
+/* What the row that begins at line_start looks like; only asked for when something is wrong with it. */
+typedef struct Line {
+    size_t len;   /* without its end; escaped and quoted line ends belong to it */
+    u32 fields;
+    u32 ends;     /* quoted line ends, which count as lines */
+    bool open;    /* a quote is not closed */
+    u8 bad_end;   /* a line end of another style than before, 0 none */
+} Line;
+
+/* Whether the unquoted, unescaped line end at p is of another style than the lines before. */
+static bool
+is_other_style(const CopyIn *c, const u8 *p)
+{
+    switch (c->eol) {
+    case EOL_NL: return *p == '\r';
+    case EOL_CR: return *p == '\n';
+    case EOL_CRNL: return *p == '\n' || (p + 1 < c->limit && p[1] != '\n');
+    case EOL_UNKNOWN: break;
+    }
+    return false;
+}
+
+static Line
+examine_line(const CopyIn *c)
 {
     bool csv = c->spec.kind == COPY_KIND_CSV, quoted = false;
-    u8 end = c->eol == EOL_CR || c->eol == EOL_CRNL ? '\r' : '\n';
+    u8 counted = c->eol == EOL_NL ? '\n' : '\r';
+    Line line = {.fields = 1};
     const u8 *p = c->line_start;
     for (; p < c->limit; p++) {
         if (csv ? quoted && *p == c->escape && p + 1 < c->limit && (p[1] == c->quote || p[1] == c->escape) : *p == '\\')
             p++;
         else if (csv && *p == c->quote)
             quoted = !quoted;
-        else if (*p == end && !quoted)
+        else if (quoted)
+            line.ends += *p == counted;
+        else if (COPY_LINE_END(*p)) {
+            line.bad_end = is_other_style(c, p) ? *p : 0;
             break;
+        } else
+            line.fields += *p == c->delimiter;
     }
-    return (size_t)(MIN(p, c->limit) - c->line_start);
+    line.open = quoted;
+    line.len = (size_t)(MIN(p, c->limit) - c->line_start);
+    return line;
+}
+
+static NORETURN void
+throw_at_line(CopyIn *c, const Line *line, Error *err, bool with_text)
+{
+    char shown[SHOWN_BYTES + 4];
+    if (with_text && line) {
+        shorten(shown, c->line_start, line->len);
+        error_context(err, "COPY %s, line %llu: \"%s\"", c->spec.relation, (unsigned long long)c->line, shown);
+    } else
+        error_context(err, "COPY %s, line %llu", c->spec.relation, (unsigned long long)c->line);
+    err_rethrow(err);
+}
+
+/* PostgreSQL has no line yet when it finds this: the context has no text. */
+static NORETURN void
+bad_line_end(CopyIn *c, u8 ch)
+{
+    bool csv = c->spec.kind == COPY_KIND_CSV;
+    c->line_start = NULL;
+    if (ch == '\n')
+        copy_line_error(c, csv ? "Use quoted CSV field to represent newline." : "Use \"\\n\" to represent newline.",
+                        csv ? "unquoted newline found in data" : "literal newline found in data");
+    copy_line_error(c, csv ? "Use quoted CSV field to represent carriage return." : "Use \"\\r\" to represent carriage return.",
+                    csv ? "unquoted carriage return found in data" : "literal carriage return found in data");
+}
+
+/* PostgreSQL reads a whole line and splits it before it converts any field: what it would have found then comes first. */
+static Line
+judge_line(CopyIn *c)
+{
+    Error err;
+    Line line = examine_line(c);
+    c->line += line.ends;
+    if (copy_bad_text(c->line_start, line.len, c->limit, &err))
+        throw_at_line(c, &line, &err, false);
+    if (line.bad_end)
+        bad_line_end(c, line.bad_end);
+    if (line.open && c->finishing) {
+        error_set(&err, ERR_BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field");
+        throw_at_line(c, &line, &err, true);
+    }
+    return line;
 }
 
 void
 copy_line_error(CopyIn *c, const char *hint, const char *format, ...)
 {
     Error err;
-    char message[256], shown[SHOWN_BYTES + 4];
+    Line line;
+    char message[256];
+    bool has_line = c->line_start && c->spec.kind != COPY_KIND_BINARY;
     va_list args;
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    if (has_line)
+        line = judge_line(c);
     error_set(&err, ERR_BAD_COPY_FILE_FORMAT, "%s", message);
     if (hint)
         error_hint(&err, "%s", hint);
-    if (c->line_start && c->spec.kind != COPY_KIND_BINARY) {
-        shorten(shown, c->line_start, line_len(c));
-        error_context(&err, "COPY %s, line %llu: \"%s\"", c->spec.relation, (unsigned long long)c->line, shown);
-    } else
-        error_context(&err, "COPY %s, line %llu", c->spec.relation, (unsigned long long)c->line);
-    err_rethrow(&err);
+    throw_at_line(c, has_line ? &line : NULL, &err, true);
+}
+
+void
+copy_text_error(CopyIn *c, Error *err)
+{
+    Line line = judge_line(c);
+    throw_at_line(c, &line, err, true);
 }
 
 void
@@ -186,6 +264,10 @@ copy_value_error(CopyIn *c, const CopyField *f, Error *err, const Str *value)
 {
     char shown[SHOWN_BYTES + 4];
     err->position = 0;
+    if (c->spec.kind != COPY_KIND_BINARY && judge_line(c).fields > c->spec.column_count) {
+        c->line -= examine_line(c).ends; /* counted again there */
+        copy_line_error(c, NULL, "extra data after last expected column");
+    }
     if (value) {
         shorten(shown, (const u8 *)value->ptr, value->len);
         error_context(err, "COPY %s, line %llu, column %.*s: \"%s\"", c->spec.relation, (unsigned long long)c->line, (int)f->def.name.len,
@@ -197,18 +279,6 @@ copy_value_error(CopyIn *c, const CopyField *f, Error *err, const Str *value)
 }
 
 /* ---- lines ---- */
-
-static NORETURN void
-bad_line_end(CopyIn *c, u8 ch)
-{
-    bool csv = c->spec.kind == COPY_KIND_CSV;
-    c->line_start = NULL; /* PostgreSQL has no line yet when it finds this */
-    if (ch == '\n')
-        copy_line_error(c, csv ? "Use quoted CSV field to represent newline." : "Use \"\\n\" to represent newline.",
-                        csv ? "unquoted newline found in data" : "literal newline found in data");
-    copy_line_error(c, csv ? "Use quoted CSV field to represent carriage return." : "Use \"\\r\" to represent carriage return.",
-                    csv ? "unquoted carriage return found in data" : "literal carriage return found in data");
-}
 
 const u8 *
 copy_end_line(CopyIn *c, const u8 *at)
@@ -258,28 +328,35 @@ copy_header_name(CopyIn *c, u32 index, Str name, bool is_null)
     if (!c->spec.header_match || index >= c->spec.column_count)
         return;
     Str want = c->fields[index].def.name;
+    if (!is_null && str_eq(name, want))
+        return;
+    copy_header_end(c, examine_line(c).fields);
     if (is_null)
         copy_line_error(c, NULL, "column name mismatch in header line field %u: got null value (\"%.*s\"), expected \"%.*s\"", index + 1,
                         (int)c->spec.null_text.len, c->spec.null_text.ptr, (int)want.len, want.ptr);
-    if (!str_eq(name, want))
-        copy_line_error(c, NULL, "column name mismatch in header line field %u: got \"%.*s\", expected \"%.*s\"", index + 1, (int)MIN(name.len, 63u),
+    copy_line_error(c, NULL, "column name mismatch in header line field %u: got \"%.*s\", expected \"%.*s\"", index + 1, (int)MIN(name.len, 63u),
                         name.ptr, (int)want.len, want.ptr);
 }
 
 void
 copy_header_end(CopyIn *c, u32 count)
 {
+    Error err;
+    Line line = examine_line(c);
+    if (copy_bad_text(c->line_start, line.len, c->limit, &err))
+        throw_at_line(c, &line, &err, false);
     if (c->spec.header_match && count != c->spec.column_count)
         copy_line_error(c, NULL, "wrong number of fields in header line: got %u, expected %u", count, c->spec.column_count);
     c->header_pending = false;
 }
 
-/* Behind the last line end of the input; NULL when there is none. Carriage returns count unless newlines are known to end lines. */
+/* Behind the last line end of the input; NULL when there is none. Carriage returns count unless newlines are known to end lines: where neither is
+ * known, either stops every scan. */
 static const u8 *
 region_end(const CopyIn *c, const u8 *data, size_t len)
 {
     const u8 *nl = memrchr(data, '\n', len);
-    const u8 *cr = c->eol == EOL_CR || (c->eol == EOL_UNKNOWN && !nl) ? memrchr(data, '\r', len) : NULL;
+    const u8 *cr = c->eol == EOL_CR || c->eol == EOL_UNKNOWN ? memrchr(data, '\r', len) : NULL;
     return nl > cr ? nl + 1 : cr ? cr + 1 : NULL;
 }
 
@@ -287,9 +364,10 @@ region_end(const CopyIn *c, const u8 *data, size_t len)
 static size_t
 parse(CopyIn *c, const u8 *data, size_t len)
 {
-    const u8 *p = data, *end = c->spec.kind == COPY_KIND_BINARY ? data + len : region_end(c, data, len);
+    bool binary = c->spec.kind == COPY_KIND_BINARY;
+    const u8 *p = data, *end = binary ? data + len : region_end(c, data, len);
     c->limit = data + len;
-    while (end && p < end && !c->done) {
+    while ((end && p < end && !c->done) || (binary && c->finishing && !c->binary_head_read)) {
         c->line_start = p;
         const u8 *next = c->spec.kind == COPY_KIND_TEXT  ? copy_text_row(c, p, end)
                          : c->spec.kind == COPY_KIND_CSV ? copy_csv_row(c, p, end)
@@ -355,10 +433,11 @@ finish_lines(CopyIn *c)
     if (c->spec.kind == COPY_KIND_TEXT && n % 2 == 1)
         c->carry.len--;
     size_t added = c->eol == EOL_CRNL ? 2 : 1;
+    c->added = (u32)added;
     carry_on(c, (const u8 *)(c->eol == EOL_CRNL ? "\r\n" : c->eol == EOL_CR ? "\r" : "\n"), added);
     c->finishing = true;
     size_t used = parse(c, c->carry.data, c->carry.len);
-    if (used < c->carry.len && !c->done) {
+    if (used < c->carry.len && !c->done && !(c->header_pending && !c->spec.header_match)) {
         c->line_start = c->carry.data + used;
         c->limit -= added;
         c->line++;
@@ -374,10 +453,8 @@ copy_finish(CopyIn *c)
     if (!c->done && c->spec.kind != COPY_KIND_BINARY && c->carry.len)
         finish_lines(c);
     if (!c->done && c->spec.kind == COPY_KIND_BINARY) {
-        if (!c->binary_head_read)
-            copy_line_error(c, NULL, "COPY file signature not recognized");
-        if (c->carry.len)
-            copy_line_error(c, NULL, "unexpected EOF in COPY data");
+        c->finishing = true;
+        parse(c, c->carry.data, c->carry.len);
     }
     hand_over(c);
 }

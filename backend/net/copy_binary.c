@@ -12,34 +12,35 @@
 #include "common/type/datetime.h"
 #include "common/type/numeric.h"
 
-enum { HEAD_BYTES = 19, FLAG_OIDS = 1 << 16, NUMERIC_HEAD_BYTES = 8, NUMERIC_NEGATIVE = 0x4000 };
+enum { HEAD_BYTES = 19, FLAG_OIDS = 1 << 16, NUMERIC_HEAD_BYTES = 8, LONGEST = 0x3fffffff, NUMERIC_NEGATIVE = 0x4000 };
 
 static const u8 SIGNATURE[11] = {'P', 'G', 'C', 'O', 'P', 'Y', '\n', 0xff, '\r', '\n', 0};
 
 static NORETURN void
-bad(CopyIn *c, ErrCode code, const char *message)
+bad_head(const char *message)
 {
-    Error err;
-    error_set(&err, code, "%s", message);
-    error_context(&err, "COPY %s, line %llu", c->spec.relation, (unsigned long long)c->line);
-    err_rethrow(&err);
+    err_throw(ERR_BAD_COPY_FILE_FORMAT, "%s", message);
 }
 
 static const u8 *
 read_head(CopyIn *c, const u8 *p, const u8 *end)
 {
     size_t have = (size_t)(end - p);
-    if (memcmp(p, SIGNATURE, MIN(have, sizeof SIGNATURE)) != 0)
-        bad(c, ERR_BAD_COPY_FILE_FORMAT, "COPY file signature not recognized");
+    if ((have && memcmp(p, SIGNATURE, MIN(have, sizeof SIGNATURE)) != 0) || (c->finishing && have < sizeof SIGNATURE))
+        bad_head("COPY file signature not recognized");
+    if (c->finishing && have < HEAD_BYTES)
+        bad_head(have < 15 ? "invalid COPY file header (missing flags)" : "invalid COPY file header (missing length)");
     if (have < HEAD_BYTES)
         return NULL;
     u32 flags = get_be32(p + 11), extension = get_be32(p + 15);
     if (flags & FLAG_OIDS)
-        bad(c, ERR_BAD_COPY_FILE_FORMAT, "invalid COPY file header (WITH OIDS)");
+        bad_head("invalid COPY file header (WITH OIDS)");
     if (flags >> 16)
-        bad(c, ERR_BAD_COPY_FILE_FORMAT, "unrecognized critical flags in COPY file header");
+        bad_head("unrecognized critical flags in COPY file header");
     if (extension > INT32_MAX)
-        bad(c, ERR_BAD_COPY_FILE_FORMAT, "invalid COPY file header (missing length)");
+        bad_head("invalid COPY file header (missing length)");
+    if (c->finishing && have - HEAD_BYTES < extension)
+        bad_head("invalid COPY file header (wrong length)");
     if (have - HEAD_BYTES < extension)
         return NULL;
     c->binary_head_read = true;
@@ -153,6 +154,27 @@ store(CopyIn *c, CopyField *f, const u8 *p, u32 len)
     copy_store_value(c, f, &v);
 }
 
+/* The tuple ends in the middle of a field: to be tried again, unless nothing more will come. */
+static const u8 *
+incomplete(CopyIn *c, const CopyField *f)
+{
+    Error err;
+    if (c->finishing) {
+        error_set(&err, ERR_BAD_COPY_FILE_FORMAT, "unexpected EOF in COPY data");
+        copy_value_error(c, f, &err, NULL);
+    }
+    c->line--;
+    return NULL;
+}
+
+static NORETURN void
+too_long(CopyIn *c, const CopyField *f)
+{
+    Error err;
+    error_set(&err, ERR_PROGRAM_LIMIT_EXCEEDED, "out of memory");
+    copy_value_error(c, f, &err, NULL);
+}
+
 const u8 *
 copy_binary_row(CopyIn *c, const u8 *p, const u8 *end)
 {
@@ -177,7 +199,7 @@ copy_binary_row(CopyIn *c, const u8 *p, const u8 *end)
         CopyField *f = &c->fields[i];
         Error err;
         if (end - p < 4)
-            goto incomplete;
+            return incomplete(c, f);
         i32 len = (i32)get_be32(p);
         p += 4;
         if (len == -1) {
@@ -188,14 +210,13 @@ copy_binary_row(CopyIn *c, const u8 *p, const u8 *end)
             error_set(&err, ERR_BAD_COPY_FILE_FORMAT, "invalid field size");
             copy_value_error(c, f, &err, NULL);
         }
+        if (len >= LONGEST)
+            too_long(c, f);
         if (end - p < len)
-            goto incomplete;
+            return incomplete(c, f);
         store(c, f, p, (u32)len);
         p += len;
     }
     c->row++;
     return p;
-incomplete:
-    c->line--;
-    return NULL;
 }

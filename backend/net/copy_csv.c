@@ -29,7 +29,7 @@ put(CopyIn *c, const u8 *from, const u8 *to)
 static const u8 *
 read_quoted(CopyIn *c, const u8 *p, const u8 *end, u32 *lines)
 {
-    u8 newline = c->eol == EOL_NL || c->eol == EOL_UNKNOWN ? '\n' : '\r';
+    u8 newline = c->eol == EOL_NL ? '\n' : '\r'; /* as PostgreSQL counts */
     const u8 *run = p;
     for (; p < end; p++) {
         if (*p == c->escape && p + 1 < end && (p[1] == c->escape || p[1] == c->quote)) {
@@ -91,11 +91,11 @@ store(CopyIn *c, CopyField *f, const CsvField *t)
         copy_slow_value(c, f, t->text);
 }
 
-/* "\." alone in a line ends the data. */
+/* "\." alone in a line ends the data; in a last line without its end it is data. */
 static bool
 only_mark(CopyIn *c, const u8 *p, const u8 *end, const u8 **ret)
 {
-    if (p[0] != '\\' || p[1] != '.' || end - p < 3 || !COPY_LINE_END(p[2]))
+    if (p[0] != '\\' || p[1] != '.' || end - p < 3 || !COPY_LINE_END(p[2]) || (c->added && p + 2 + c->added == c->limit))
         return false;
     *ret = copy_end_line(c, p + 2);
     c->done = *ret != NULL;

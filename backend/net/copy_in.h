@@ -48,6 +48,7 @@ struct CopyIn {
     bool header_pending, finishing, done; /* done: the end-of-copy mark was read */
     const u8 *line_start, *limit;         /* of the row being parsed, for messages */
     bool binary_head_read;
+    u32 added;                            /* bytes of the line end that the last line did not have */
 };
 
 /* One row from [p, end); *end[-1] is a line end, data reaches to limit. */
@@ -58,6 +59,8 @@ const u8 *copy_binary_row(CopyIn *c, const u8 *p, const u8 *end);
 
 /* copy_value.c: a value at p up to a delimiter or line end, into the current row; NULL: not one of the usual spellings. */
 const u8 *copy_fast_value(CopyIn *c, CopyField *f, const u8 *p);
+/* Whether bytes are no valid text (UTF-8 without NUL); sets 22021, which shows bytes up to `limit`. */
+bool copy_bad_text(const u8 *p, size_t len, const u8 *limit, Error *ret);
 /* Any spelling. */
 void copy_slow_value(CopyIn *c, CopyField *f, Str s);
 /* Text: checks UTF-8 (skipped when known to be ASCII) and length, copies. */
@@ -74,6 +77,9 @@ bool copy_next_column(CopyIn *c, u32 column, const u8 **p);
 void copy_header_name(CopyIn *c, u32 index, Str name, bool is_null);
 void copy_header_end(CopyIn *c, u32 count);
 NORETURN void copy_line_error(CopyIn *c, const char *hint, const char *format, ...) PRINTF_LIKE(3, 4);
+/* A text that its escapes made invalid. */
+NORETURN void copy_text_error(CopyIn *c, Error *err);
+/* Also says "extra data" instead when the line has too many fields: PostgreSQL counts them first. */
 NORETURN void copy_value_error(CopyIn *c, const CopyField *f, Error *err, const Str *value);
 
 #define COPY_LINE_END(ch) ((ch) == '\n' || (ch) == '\r')

@@ -29,7 +29,7 @@ read_mark(CopyIn *c, const u8 *p)
     const u8 *at = p + 2;
     if (at == c->limit)
         return NULL;
-    if (!COPY_LINE_END(*at))
+    if (!COPY_LINE_END(*at) || (c->added && at + c->added == c->limit))
         bad_mark(c, "end-of-copy marker corrupt");
     if ((c->eol == EOL_NL && *at != '\n') || ((c->eol == EOL_CR || c->eol == EOL_CRNL) && *at != '\r'))
         bad_mark(c, "end-of-copy marker does not match previous newline style");

@@ -271,31 +271,40 @@ copy_store_value(CopyIn *c, CopyField *f, const Value *v)
     f->nulls[c->row] = 0;
 }
 
-static void
-check_text(CopyIn *c, const CopyField *f, Str s)
+static u32
+sequence_len(u8 first)
 {
-    if (LIKELY(utf8_valid((const u8 *)s.ptr, s.len) && !memchr(s.ptr, 0, s.len)))
-        return;
-    /* The first byte at which a prefix stops being valid names the culprit. */
-    Error err;
-    const u8 *p = (const u8 *)s.ptr;
-    u32 at = 0;
-    while (at < s.len) {
-        u32 n = p[at] < 0x80 ? 1 : p[at] >= 0xf0 ? 4 : p[at] >= 0xe0 ? 3 : 2;
-        n = MIN(n, s.len - at);
-        if (p[at] == 0 || !utf8_valid(p + at, n))
-            break;
-        at += n;
-    }
-    u32 n = p[at] < 0xc2 ? 1 : p[at] >= 0xf0 ? 4 : p[at] >= 0xe0 ? 3 : 2;
+    return (first & 0xe0) == 0xc0 ? 2 : (first & 0xf0) == 0xe0 ? 3 : (first & 0xf8) == 0xf0 ? 4 : 1;
+}
+
+bool
+copy_bad_text(const u8 *p, size_t len, const u8 *limit, Error *ret)
+{
+    static const char HEX[] = "0123456789abcdef";
     char hex[32] = "";
-    for (u32 i = 0; i < n && at + i < s.len; i++) {
-        static const char HEX[] = "0123456789abcdef";
+    if (LIKELY(utf8_valid(p, len) && !memchr(p, 0, len)))
+        return false;
+    size_t at = 0;
+    for (u32 n; at < len && p[at] && (n = sequence_len(p[at])) <= len - at && utf8_valid(p + at, n); at += n)
+        ;
+    u32 n = sequence_len(p[at]);
+    for (u32 i = 0; i < n && p + at + i < limit; i++) {
         u8 b = p[at + i];
         memcpy(hex + 5 * i, (char[]){' ', '0', 'x', HEX[b >> 4], HEX[b & 15], 0}, 6);
     }
-    error_set(&err, ERR_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\":%s", hex);
-    copy_value_error(c, f, &err, NULL);
+    error_set(ret, ERR_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\":%s", hex);
+    return true;
+}
+
+static void
+check_text(CopyIn *c, const CopyField *f, Str s)
+{
+    Error err;
+    if (LIKELY(!copy_bad_text((const u8 *)s.ptr, s.len, (const u8 *)s.ptr + s.len, &err)))
+        return;
+    if (c->spec.kind == COPY_KIND_BINARY)
+        copy_value_error(c, f, &err, NULL);
+    copy_text_error(c, &err);
 }
 
 void

@@ -137,6 +137,7 @@ START_TEST(text_end_of_copy)
 {
     expect(TEXT2(), "a\tb\n\\.\nc\td\n", "a|b\n");
     expect(TEXT2(), "\\.\n", "");
+    expect(TEXT2(), "\\.", "22P04 end-of-copy marker corrupt [COPY tab, line 1]");
     expect(TEXT2(), "a\tb\\.\nc\td\n", "a|b\n");
     expect(TEXT2(), "a\tb\n\\.x\n", "22P04 end-of-copy marker corrupt [COPY tab, line 2]");
     expect(TEXT2(), "a\tb\r\n\\.\r\n", "a|b\n");
@@ -167,6 +168,7 @@ START_TEST(csv_quotes)
     expect(CSV2(.quote = '\'', .delimiter = ';'), "'a;''b';c\n", "a;'b|c\n");
     expect(CSV2(), "\\N,\\x\n", "\\N|\\x\n");
     expect(CSV2(), "a,b\n\\.\nc,d\n", "a|b\n");
+    expect(CSV2(), "a,b\nc,d\n\\.", "22P04 missing data for column \"b\" [COPY tab, line 3: \"\\.\"]");
     expect(CSV2(), "\\.x,y\n", "\\.x|y\n");
     expect(CSV2(), "a,\"b\n", "22P04 unterminated CSV quoted field [COPY tab, line 1: \"a,\"b\n\"]");
     expect(CSV2(), "\"a\nb\",c,d\ne,f\n", "22P04 extra data after last expected column [COPY tab, line 1: \"\"a\nb\",c,d\"]");
@@ -186,7 +188,7 @@ END_TEST
 START_TEST(headers)
 {
     expect(CSV2(.header = true), "whatever\na,b\n", "a|b\n");
-    expect(CSV2(.header = true), "\"two\nlines\",x\na\n", "22P04 missing data for column \"b\" [COPY tab, line 3: \"a\"]");
+    expect(CSV2(.header = true), "\"two\nlines\",x\na\n", "22P04 missing data for column \"b\" [COPY tab, line 2: \"a\"]");
     expect(TEXT2(.header = true), "x\ty\tz\na\tb\n", "a|b\n");
     expect(CSV2(.header_match = true), "a,b\n1,2\n", "1|2\n");
     expect(CSV2(.header_match = true), "a,c\n1,2\n",
@@ -204,7 +206,7 @@ START_TEST(errors)
     expect(TEXT2(), "a\tabcd\n", "22001 value too long for type character varying(3) [COPY tab, line 1, column b: \"abcd\"]");
     expect(TEXT2(), "a\tabc   \n", "a|abc\n");
     expect(TEXT2(), "a\t\xc3\xa4\xc3\xb6\xc3\xbc\n", "a|\xc3\xa4\xc3\xb6\xc3\xbc\n");
-    expect(TEXT2(), "a\xff\tb\n", "22021 invalid byte sequence for encoding \"UTF8\": 0xff [COPY tab, line 1, column a]");
+    expect(TEXT2(), "a\xff\tb\n", "22021 invalid byte sequence for encoding \"UTF8\": 0xff [COPY tab, line 1]");
     expect(SPEC(COPY_KIND_TEXT, INTS), "1\t2\n3\tx4\n", "22P02 invalid input syntax for type integer: \"x4\" [COPY tab, line 2, column b: \"x4\"]");
     expect(SPEC(COPY_KIND_TEXT, INTS), "1\t2147483648\n",
            "22003 value \"2147483648\" is out of range for type integer [COPY tab, line 1, column b: \"2147483648\"]");
@@ -277,17 +279,17 @@ END_TEST
 START_TEST(binary_errors)
 {
     CopySpec s = SPEC(COPY_KIND_BINARY, INTS);
-    expect_bytes(s, "PGCOPX", 6, "22P04 COPY file signature not recognized [COPY tab, line 0]");
+    expect_bytes(s, "PGCOPX", 6, "22P04 COPY file signature not recognized []");
     head();
     file.data[11] = 1;
-    expect_bytes(s, file.data, file.len, "22P04 unrecognized critical flags in COPY file header [COPY tab, line 0]");
+    expect_bytes(s, file.data, file.len, "22P04 unrecognized critical flags in COPY file header []");
     head();
     buf_be16(&file, 3);
     expect_bytes(s, file.data, file.len, "22P04 row field count is 3, expected 2 [COPY tab, line 1]");
     head();
     buf_be16(&file, 2);
     buf_be32(&file, 4);
-    expect_bytes(s, file.data, file.len, "22P04 unexpected EOF in COPY data [COPY tab, line 0]");
+    expect_bytes(s, file.data, file.len, "22P04 unexpected EOF in COPY data [COPY tab, line 1, column a]");
     head();
     buf_be16(&file, 2);
     buf_be32(&file, 3);
