@@ -269,6 +269,13 @@ expr_strip_widening(const BExpr *e)
 }
 
 bool
+expr_fits_key(TypeId column, TypeId value)
+{
+    bool numbers = (integer_rank(column) || column == TYPE_NUMERIC) && (integer_rank(value) || value == TYPE_NUMERIC);
+    return column == value || numbers || (is_text(column) && is_text(value));
+}
+
+bool
 key_class_of(const PlanSlot *l, const PlanSlot *r, KeyClass *ret)
 {
     static const KeyClass classes[PHYS_COUNT] = {[PHYS_BOOL] = KEY_INT, [PHYS_I16] = KEY_INT, [PHYS_I32] = KEY_INT, [PHYS_I64] = KEY_INT,

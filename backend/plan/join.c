@@ -18,6 +18,40 @@ side_of(const BExpr *e, const RelSet *rels)
     return !relset_empty(&used) && relset_within(&used, rels) && !expr_is_volatile(e);
 }
 
+static bool
+is_time(TypeId t)
+{
+    return t == TYPE_DATE || t == TYPE_TIMESTAMP || t == TYPE_TIMESTAMPTZ;
+}
+
+static const BExpr *
+as_date(FromPlanner *f, const BExpr *e)
+{
+    if (e->type == TYPE_DATE)
+        return e;
+    BExpr *cast = ARENA_NEW(f->p->arena, BExpr);
+    *cast = (BExpr){.kind = BX_CAST, .type = TYPE_DATE, .typmod = -1, .explicit_cast = true, .arg_count = 1};
+    cast->args = ARENA_NEW(f->p->arena, BExpr *);
+    cast->args[0] = (BExpr *)(uintptr_t)e;
+    return cast;
+}
+
+/*
+ * Equal values of one type have equal keys. A date and a time stamp that are equal fall on one day, so the days are the key and the condition
+ * stays with the residual ones; casts to the wider type would fail on days that no time stamp reaches.
+ */
+static void
+add_key(FromPlanner *f, JoinParts *parts, const BExpr *left, const BExpr *right, const BExpr *condition)
+{
+    if (left->type != right->type && is_time(left->type) && is_time(right->type)) {
+        left = as_date(f, left);
+        right = as_date(f, right);
+        conjunct_add(f->p, &parts->residual, condition);
+    }
+    parts->left_keys[parts->key_count] = left;
+    parts->right_keys[parts->key_count++] = right;
+}
+
 static void
 split_conditions(FromPlanner *f, const ConjunctList *conds, const RelSet *left, const RelSet *right, JoinParts *ret)
 {
@@ -34,8 +68,7 @@ split_conditions(FromPlanner *f, const ConjunctList *conds, const RelSet *left, 
                 b = t;
             }
             if (side_of(a, left) && side_of(b, right)) {
-                ret->left_keys[ret->key_count] = a;
-                ret->right_keys[ret->key_count++] = b;
+                add_key(f, ret, a, b, e);
                 continue;
             }
         }
@@ -84,7 +117,7 @@ covered_key(Planner *p, const PlanNode *right, const JoinParts *parts, u16 *ret_
             u32 i = 0;
             for (; i < parts->key_count; i++) {
                 const BExpr *c = expr_strip_widening(parts->right_keys[i]);
-                if (c->kind == BX_COLUMN && c->column == key->columns[found])
+                if (c->kind == BX_COLUMN && c->column == key->columns[found] && expr_fits_key(c->type, parts->left_keys[i]->type))
                     break;
             }
             if (i == parts->key_count)

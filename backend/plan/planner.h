@@ -76,6 +76,8 @@ bool expr_cannot_fail_on_text(const BExpr *e);
 bool expr_comparison(const BExpr *e, PlanOp *ret);
 /* Strip casts that keep value and order (between text types, to wider integers, to numeric). */
 const BExpr *expr_strip_widening(const BExpr *e);
+/* A value of the one type can be looked up in a key over a column of the other, when "=" compares them. */
+bool expr_fits_key(TypeId column, TypeId value);
 /* A join of two planned sides; conds are all its conditions. */
 PlanNode *plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rels, PlanNode *right, const RelSet *right_rels,
                     const ConjunctList *conds, const ColumnSet *need);

@@ -101,7 +101,8 @@ equal_value(u16 rel, u16 column, const ConjunctList *conjuncts, u32 *ret_index)
     for (u32 i = 0; i < conjuncts->count; i++) {
         const BExpr *c, *value;
         PlanOp op;
-        if (match_comparison(conjuncts->items[i], rel, &c, &op, &value) && op == OP_EQ && c->column == column) {
+        if (match_comparison(conjuncts->items[i], rel, &c, &op, &value) && op == OP_EQ && c->column == column &&
+            expr_fits_key(c->type, value->type)) {
             *ret_index = i;
             return value;
         }
@@ -138,7 +139,7 @@ match_key(FromPlanner *f, u16 rel, const KeyDef *k, const ConjunctList *conjunct
             continue;
         bool fixed = true;
         for (u32 j = 1; j < e->arg_count; j++)
-            fixed = fixed && expr_is_fixed(e->args[j]);
+            fixed = fixed && expr_is_fixed(e->args[j]) && expr_fits_key(c->type, e->args[j]->type);
         if (!fixed)
             continue;
         used[i] = true;
