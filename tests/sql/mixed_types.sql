@@ -54,7 +54,7 @@ SELECT f FROM kf WHERE g = 1.5;
 SELECT f FROM kf WHERE g = 1.5::real;
 SELECT f FROM kf WHERE g IN (1.5, 0.1) ORDER BY f;
 INSERT INTO few VALUES ('1990-01-01', '1990-01-01', 0.5), ('1990-01-02', '1990-01-02 00:00:01', 1.5);
-INSERT INTO few SELECT d + 10, d + 20, x * 10 FROM kd WHERE d > '1990-01-01' AND d < '2020-01-01';
+INSERT INTO few SELECT date '1991-01-01' + (a.x * 10 + b.x), '1991-01-01', a.x * 10 + b.x + 0.25 FROM (VALUES (1), (2), (3), (4), (5), (6)) a (x), (VALUES (1), (2), (3), (4), (5), (6)) b (x);
 SELECT * FROM few a JOIN few b ON b.d = a.ts WHERE a.d = '1990-01-01';
 SELECT * FROM few a JOIN few b ON b.r = a.r + 1::float8 WHERE a.d = '1990-01-01';
 DROP TABLE kd, kt, kf, few, src;
