@@ -2,7 +2,7 @@
  * datadir.c
  *    The data folder: made at the first start, recognised by its identity file, locked while anybody of this server lives.
  *
- * Layout: ggs3db.id (identity, format version), postmaster.pid (locked with flock, for people and scripts), wal/ (redo log), snap/
+ * Layout: ggs3db.id (identity, format version), ggs3db.begun (a server opened its doors here: the log must not be empty any more), postmaster.pid (locked with flock, for people and scripts), wal/ (redo log), snap/
  * (snapshots), ggs3db.conf (settings, optional). The lock is an flock on postmaster.pid; a killed server's lock can outlive its
  * processes for some milliseconds, so taking it is tried for a while.
  */
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum { FORMAT_VERSION = 1, LOCK_TRIES = 40, LOCK_PAUSE_US = 50000 };
-static const char ID_FILE[] = "ggs3db.id", PID_FILE[] = "postmaster.pid";
+static const char ID_FILE[] = "ggs3db.id", PID_FILE[] = "postmaster.pid", BEGUN_FILE[] = "ggs3db.begun";
 
 static const char *
 folder(const Postmaster *pm)
@@ -167,10 +167,23 @@ datadir_open(Postmaster *pm, u32 owner_uid, u32 owner_gid, Error *err)
     if (fchown(pm->lock_fd, owner_uid, owner_gid) != 0)
         return error_set(err, ERR_IO_ERROR, "cannot give \"%s/%s\" to its owner: %s", path, PID_FILE, strerror(errno));
     pm->boot.data_dir_fd = dir;
+    pm->boot.log_begun = faccessat(dir, BEGUN_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     pm->boot.wal_dir_fd = openat(dir, "wal", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     pm->boot.snap_dir_fd = openat(dir, "snap", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (pm->boot.wal_dir_fd < 0 || pm->boot.snap_dir_fd < 0)
         return error_set(err, ERR_DATA_CORRUPTED, "data folder \"%s\" is damaged: wal or snap is missing: %s", path, strerror(errno));
+    return true;
+}
+
+bool
+datadir_note_begun(Postmaster *pm, Error *err)
+{
+    if (pm->boot.log_begun)
+        return true;
+    int fd = openat(pm->boot.data_dir_fd, BEGUN_FILE, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || sync_and_close(fd) != 0 || fsync(pm->boot.data_dir_fd) != 0)
+        return error_set(err, ERR_IO_ERROR, "cannot write \"%s/%s\": %s", folder(pm), BEGUN_FILE, strerror(errno));
+    pm->boot.log_begun = true;
     return true;
 }
 

@@ -33,6 +33,7 @@ typedef struct Postmaster {
     Child *backends; /* one a slot */
     u32 backend_count, releasing_count;
     u64 walwriter_started_ns;
+    u64 walwriter_ready_before; /* pub_ready when it was started */
     u32 walwriter_deaths; /* in quick succession */
     bool opened;
     ServerState stop; /* SERVER_OPEN: none asked for */
@@ -45,6 +46,8 @@ typedef struct Postmaster {
  * that inherited it. Says what is wrong and how to mend it. */
 MUST_CHECK bool datadir_open(Postmaster *pm, u32 owner_uid, u32 owner_gid, Error *err);
 /* postmaster.pid, as PostgreSQL's tools and scripts expect it. */
+/* Before the doors open for the first time: from now on an empty log is a lost one. */
+MUST_CHECK bool datadir_note_begun(Postmaster *pm, Error *err);
 MUST_CHECK bool datadir_write_pid(Postmaster *pm, Error *err);
 void datadir_close(Postmaster *pm);
 

@@ -76,6 +76,7 @@ start_walwriter(Postmaster *pm, bool take_over)
 {
     pm->boot.take_over = take_over;
     pm->walwriter_started_ns = env->monotonic_ns();
+    pm->walwriter_ready_before = observe_u64(&pm->boot.shm.writer->pub_ready);
     pm->walwriter.pid = spawn(pm, ROLE_WALWRITER);
     if (pm->walwriter.pid < 0)
         say_error("cannot fork the walwriter: %s", strerror(errno));
@@ -231,8 +232,13 @@ walwriter_died(Postmaster *pm, int status)
     pm->walwriter.pid = 0;
     if (pm->stop != SERVER_OPEN && pm->backend_count == 0)
         return; /* told to stop */
+    /* One that had begun its work and was killed from outside says nothing about its successor. */
     bool quick = env->monotonic_ns() - pm->walwriter_started_ns < QUICK_DEATH_NS;
-    pm->walwriter_deaths = quick ? pm->walwriter_deaths + 1 : 1;
+    bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (killed && observe_u64(&pm->boot.shm.writer->pub_ready) != pm->walwriter_ready_before)
+        pm->walwriter_deaths = 0;
+    else
+        pm->walwriter_deaths = quick ? pm->walwriter_deaths + 1 : 1;
     say_error("walwriter %s", describe_exit(status, how, sizeof how));
     bool was_ready = observe_u64(&pm->boot.shm.writer->pub_ready) != 0;
     if (!was_ready || pm->walwriter_deaths > QUICK_DEATHS_MAX) {
@@ -284,6 +290,12 @@ free_slots(Postmaster *pm)
 static void
 open_doors(Postmaster *pm)
 {
+    Error err;
+    if (!datadir_note_begun(pm, &err)) {
+        say_error("the server stops: %s", err.message);
+        pm->stop = SERVER_IMMEDIATE_STOP;
+        return;
+    }
     pm->boot.has_password = pm->boot.shm.writer->root_has_password != 0;
     explicit_bzero(pm->boot.root_password, sizeof pm->boot.root_password);
     if (!pm->boot.has_password)
@@ -432,7 +444,7 @@ supervise(Postmaster *pm)
             break;
         wait_for_work(pm);
     }
-    bool failed = pm->stop == SERVER_IMMEDIATE_STOP && pm->walwriter_deaths > 0;
+    bool failed = pm->stop == SERVER_IMMEDIATE_STOP && (pm->walwriter_deaths > 0 || !pm->opened);
     say_info("the server has stopped");
     return failed ? 1 : 0;
 }

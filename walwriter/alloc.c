@@ -132,10 +132,29 @@ alloc_stats(const Alloc *a)
     return a->stats;
 }
 
+void
+alloc_set_budget(Alloc *a, u64 budget_bytes)
+{
+    a->budget_extents = MIN(a->extent_count, budget_bytes / EXTENT_BYTES);
+}
+
+/* What cannot fail any more may go beyond the budget, to the end of the address range. */
+static u64
+limit_of(const Alloc *a, u64 keep_extents)
+{
+    return keep_extents ? a->budget_extents : a->extent_count;
+}
+
 bool
 alloc_room(const Alloc *a, u64 extents)
 {
     return a->stats.used_extents - a->stats.empty_extents + extents <= a->budget_extents;
+}
+
+bool
+alloc_room_beyond(const Alloc *a, u64 extents)
+{
+    return a->stats.used_extents - a->stats.empty_extents + extents <= a->extent_count;
 }
 
 /* ---- bins ---- */
@@ -239,7 +258,7 @@ raise_high(Alloc *a, u64 end)
 static bool
 back_extent(Alloc *a, u64 keep_extents)
 {
-    if (a->stats.used_extents + 1 + keep_extents > a->budget_extents)
+    if (a->stats.used_extents + 1 + keep_extents > limit_of(a, keep_extents))
         return false;
     while (a->hole_hint < a->extent_count && a->extents[a->hole_hint].state != EXTENT_HOLE)
         a->hole_hint++;
@@ -343,9 +362,9 @@ take_run(Alloc *a, u32 count, u32 align, u64 keep_extents, u32 *ret_extent, u32 
 static void *
 take_extents(Alloc *a, u64 count, u64 keep_extents)
 {
-    if (a->stats.used_extents + count + keep_extents > a->budget_extents)
+    if (a->stats.used_extents + count + keep_extents > limit_of(a, keep_extents))
         (void)alloc_punch(a, 0, UINT32_MAX);
-    if (a->stats.used_extents + count + keep_extents > a->budget_extents)
+    if (a->stats.used_extents + count + keep_extents > limit_of(a, keep_extents))
         return NULL;
     u64 run = 0;
     for (u64 e = 0; e < a->extent_count; e++) {

@@ -23,11 +23,13 @@ typedef struct AllocStats {
 /* base is extent-aligned; fd is its memfd (for holes), -1 none. NULL without memory. */
 Alloc *alloc_new(u8 *base, u64 reserved_bytes, u64 budget_bytes, int fd);
 void alloc_done(Alloc *a);
-/* NULL when it would leave fewer than `keep_extents` of the budget. */
+void alloc_set_budget(Alloc *a, u64 budget_bytes);
+/* NULL when it would leave fewer than `keep_extents` of the budget; with 0, for what must not fail any more, when the address range is used up. */
 void *alloc_get(Alloc *a, u64 bytes, u64 keep_extents);
 void alloc_free(Alloc *a, const void *piece, u64 bytes);
 /* Whether `extents` more could be had. */
 bool alloc_room(const Alloc *a, u64 extents);
+bool alloc_room_beyond(const Alloc *a, u64 extents); /* to the end of the address range */
 /* Give empty extents beyond `keep` back to the system, at most `limit` of them; true when there are more. */
 bool alloc_punch(Alloc *a, u32 keep, u32 limit);
 AllocStats alloc_stats(const Alloc *a);

@@ -157,8 +157,10 @@ copy_def(World *w, const TableDef *from, const AclItem *acl, u32 acl_count)
 /* ---- tables ---- */
 
 bool
-world_reserve_catalog(World *w, Error *err)
+world_reserve_catalog(World *w, bool beyond, Error *err)
 {
+    if (beyond)
+        return alloc_room_beyond(w->alloc, KEEP_EXTENTS) || world_full(err);
     w->promised_catalog_bytes += CATALOG_PROMISE;
     if (world_has_room(w, err))
         return true;
@@ -167,9 +169,9 @@ world_reserve_catalog(World *w, Error *err)
 }
 
 static void
-catalog_changed(World *w)
+catalog_changed(World *w, u64 promised_bytes)
 {
-    w->promised_catalog_bytes -= MIN(w->promised_catalog_bytes, (u64)CATALOG_PROMISE);
+    w->promised_catalog_bytes -= MIN(w->promised_catalog_bytes, promised_bytes);
     w->next.catalog_version++;
 }
 
@@ -225,7 +227,7 @@ world_create_table(World *w, const TableDef *def)
     set_name(w, t->def->name, def->table_id);
     w->next.table_count++;
     w->next.next_table_id = MAX(w->next.next_table_id, def->table_id + 1);
-    catalog_changed(w);
+    catalog_changed(w, CATALOG_PROMISE);
 }
 
 static void
@@ -247,7 +249,7 @@ world_drop_table(World *w, u32 table_id)
     walk_table(tw->t, retire_piece, w);
     world_remove_work(w, tw);
     w->next.table_count--;
-    catalog_changed(w);
+    catalog_changed(w, 0);
 }
 
 typedef struct RetireRest {
@@ -279,7 +281,7 @@ world_truncate_table(World *w, u32 table_id)
     tw->t = t;
     tw->row_count = tw->deleted_count = tw->place_count = 0;
     catalog_set_table(w, table_id, t);
-    catalog_changed(w);
+    catalog_changed(w, 0);
 }
 
 void
@@ -296,7 +298,7 @@ world_set_acl(World *w, u32 table_id, const AclItem *acl, u32 count)
     world_retire(w, tw->t, sizeof *t);
     tw->t = t;
     catalog_set_table(w, table_id, t);
-    catalog_changed(w);
+    catalog_changed(w, CATALOG_PROMISE);
 }
 
 /* ---- roles ---- */
@@ -331,7 +333,7 @@ replace_roles(World *w, u32 role_id, const RoleDef *with)
     if (old)
         world_retire(w, old, roles_bytes(count));
     w->next.roles = made;
-    catalog_changed(w);
+    catalog_changed(w, CATALOG_PROMISE);
 }
 
 void

@@ -228,8 +228,10 @@ commit_add(Writer *w, Tx *tx)
     tx->lsn = add_frame(w, frame, len);
     Group *g = group_of(w, w->next_tag);
     g->items[g->count++] = (GroupItem){tx->slot, tx->kind != REQ_PART};
-    if (tx->chain)
+    if (tx->chain) {
+        tx->chain->first_lsn = tx->chain->first_lsn ? tx->chain->first_lsn : tx->lsn;
         stage_parts(w, tx);
+    }
     if (tx->kind == REQ_PART) {
         answer_put(w, tx, ANS_STAGED, 0, tx->rows, NULL);
         return;

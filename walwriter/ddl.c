@@ -32,6 +32,12 @@ ddl_is_catalog(u16 kind)
     }
 }
 
+bool
+ddl_gives_back(u16 kind)
+{
+    return kind == WAL_DROP_TABLE || kind == WAL_TRUNCATE;
+}
+
 /* A record of the arena's life; NULL arena memory is an error like any other. */
 static bool
 decode(Arena *a, u16 kind, const u8 *payload, u32 len, Error *err)
@@ -266,7 +272,7 @@ ddl_judge(Writer *w, Tx *tx, Error *err)
         Judged j = judge_change(&a, &tx->changes[i]);
         if (j != JUDGED_YES)
             return j;
-        if (!world_reserve_catalog(w->world, err))
+        if (!world_reserve_catalog(w->world, ddl_gives_back(tx->changes[i].kind), err))
             return JUDGED_ERROR;
     }
     return JUDGED_YES;

@@ -214,6 +214,7 @@ release_slot(Writer *w, Tx *tx)
     tx->lost = ERR_NONE;
     tx->in_use = false;
     tx->seen_seq = observe_u64(&shm_box(w->shm, tx->slot)->pub_req_seq);
+    shm_box(w->shm, tx->slot)->ans_txn = 0; /* a takeover must not take it for the next owner's */
     publish_u32(&w->shm->writer->pub_released_generation[tx->slot], tx->generation);
     if (write(w->shm->postmaster_event_fd, &one, sizeof one) < 0) {
         /* full: it is awake */
@@ -324,8 +325,9 @@ intake_pending(const Writer *w)
         if (!tx->abandoned && observe_u32(&s->pub_state) == SLOT_RELEASING &&
             observe_u32(&w->shm->writer->pub_released_generation[i]) != observe_u32(&s->pub_generation))
             return true;
-        if (!tx->in_use && observe_u32(&s->pub_state) == SLOT_TAKEN)
-            return observe_u32(&w->shm->writer->pub_released_generation[i]) != observe_u32(&s->pub_generation);
+        if (!tx->in_use && observe_u32(&s->pub_state) == SLOT_TAKEN &&
+            observe_u32(&w->shm->writer->pub_released_generation[i]) != observe_u32(&s->pub_generation))
+            return true;
     }
     return false;
 }

@@ -6,7 +6,8 @@
  * a chain go into the chain's own blocks; COMMIT links them, ABORT or the end of the log drops them. Row ids come from the records:
  * replay never counts.
  * Takeover (I9): the world is alive. Commits at or below the published version are skipped (and the parts of chains that committed there),
- * those above are applied again, idempotently; the commits found are kept, so that waiting requests get their answers.
+ * those above are applied again, idempotently; commits that a box still waits for are kept, so that it gets its answer, be they published or not. The
+ * log is read from WriterShm.pub_takeover_lsn on, so that a takeover takes as long after an hour as after a second.
  * Writes: the world. Fails: what the log reader refuses, records that do not decode (XX001), no memory.
  */
 #include "walwriter/writer.h"
@@ -24,6 +25,7 @@ enum { PUBLISH_EVERY_COMMITS = 64, PROGRESS_EVERY_BYTES = 1 << 30 };
 
 typedef struct Replay {
     World *world;
+    const Shm *shm;
     bool take_over;
     Recovered *out;
     u64 published;        /* takeover: the version that is published already */
@@ -227,7 +229,7 @@ replay_catalog(Replay *r, const Frame *f, Error *err)
     for (Record rec; record_next(&at, f->data + f->len, &rec, &bad);) {
         if (!ddl_is_catalog(rec.kind))
             continue;
-        if (!world_reserve_catalog(r->world, err))
+        if (!world_reserve_catalog(r->world, ddl_gives_back(rec.kind), err))
             return false;
         arena_reset(r->arena);
         ddl_apply(r->world, r->arena, rec.kind, rec.payload, rec.len);
@@ -250,11 +252,22 @@ replay_single(Replay *r, const Frame *f, Error *err)
     return replay_catalog(r, f, err);
 }
 
+/* Takeover: the box still waits for the answer to this commit. Published ones are among them, when death came between publish and answer. */
+static bool
+is_awaited(const Replay *r, Lsn lsn, const CommitRecord *c)
+{
+    if (!r->take_over || c->slot >= r->shm->slot_count || lsn < r->shm->writer->first_lsn)
+        return false;
+    const BoxShm *b = shm_box(r->shm, c->slot);
+    return observe_u32(&r->shm->control->slots[c->slot].pub_generation) == c->generation && observe_u64(&b->pub_req_seq) == c->sequence &&
+           observe_u64(&b->pub_ans_seq) != c->sequence;
+}
+
 static bool
 note_answer(Replay *r, const Frame *f, Error *err)
 {
     Recovered *o = r->out;
-    if (!r->take_over)
+    if (!is_awaited(r, f->lsn, &f->commit))
         return true;
     u32 lsn_capacity = o->answer_capacity;
     if (!grow(&o->answers, &o->answer_capacity, o->answer_count + 1, sizeof(CommitRecord)) ||
@@ -285,7 +298,7 @@ replay_frame(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
     if (!decode_frame(r, lsn, data, len, &f, err))
         return false;
     if (f.has_commit && lsn <= r->published)
-        return true;
+        return note_answer(r, &f, err);
     if (f.has_abort) {
         Chain *c = find_chain(r, f.abort_id, false);
         if (c) {
@@ -342,15 +355,16 @@ replay_done(Replay *r)
 bool
 recover_run(World *world, Shm *shm, Io *io, int wal_dir_fd, bool take_over, Recovered *ret, Error *err)
 {
-    Replay r = {.world = world, .take_over = take_over, .out = ret, .arena = arena_new("recovery", 0, NULL)};
+    Replay r = {.world = world, .shm = shm, .take_over = take_over, .out = ret, .arena = arena_new("recovery", 0, NULL)};
     WalVerdict ignored;
+    Lsn from = 0; /* a snapshot's log start will stand here */
     bool ok = r.arena != NULL || no_memory(err);
     if (take_over) {
         r.published = world_version(world);
-        ok = ok && wal_read(io, wal_dir_fd, 0, find_done_chains, &r, &ignored, err);
+        from = observe_u64(&shm->writer->pub_takeover_lsn);
+        ok = ok && wal_read(io, wal_dir_fd, from, find_done_chains, &r, &ignored, err);
     }
-    /* A snapshot's log start will stand here instead of 0. */
-    ok = ok && wal_read(io, wal_dir_fd, 0, replay_frame, &r, &ret->verdict, err);
+    ok = ok && wal_read(io, wal_dir_fd, from, replay_frame, &r, &ret->verdict, err);
     while (r.chain_count > 0) {
         Chain *c = r.chains[--r.chain_count];
         chain_drop(world, c);

@@ -86,7 +86,7 @@ set_root(Writer *w, const char *password, Error *err)
     ByteBuf frame = {0};
     bool ok = true;
     if (recover_root_record(w->world, w->shm, password, &frame)) {
-        ok = world_reserve_catalog(w->world, err);
+        ok = world_reserve_catalog(w->world, true, err);
         Lsn lsn = ok ? log_and_wait(w, &frame) : 0;
         if (lsn)
             apply_own_frame(w, &frame, lsn);
@@ -136,6 +136,17 @@ say_recovered(const Writer *w, const Recovered *r, u64 begun_ns, const char *eng
              io_kind(w->io) == IO_ENGINE_RING ? "writes by io_uring" : engine_why);
 }
 
+/* A folder of the log with nothing in it is a new database only when no server ever opened its doors on it. */
+static bool
+is_complete(const WriterOptions *o, const Recovered *r, Error *err)
+{
+    if (!o->log_begun || r->verdict.segments > 0)
+        return true;
+    error_set(err, ERR_DATA_CORRUPTED, "redo log is missing: its folder is empty, but this database has one from LSN %u on", (unsigned)WAL_ALIGN);
+    error_hint(err, "Restore the folder from a copy, or the database from a backup. Nothing was changed.");
+    return false;
+}
+
 static bool
 open_all(Writer *w, const WriterOptions *o, Error *err)
 {
@@ -146,11 +157,16 @@ open_all(Writer *w, const WriterOptions *o, Error *err)
         return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
     bool ok = world_open(o->shm, o->take_over, &w->world, err) &&
               recover_run(w->world, o->shm, w->io, o->wal_dir_fd, o->take_over, &r, err) &&
+              is_complete(o, &r, err) &&
               wal_writer_open(w->io, o->wal_dir_fd, r.verdict.valid_through, r.verdict.last_epoch, o->segment_bytes, &w->wal, err);
     if (ok && r.version > world_version(w->world))
         world_publish(w->world, r.version);
+    if (ok)
+        world_recovered(w->world);
     ok = ok && (o->take_over || set_root(w, o->root_password, err));
     if (ok) {
+        if (!o->take_over)
+            o->shm->writer->first_lsn = wal_next_lsn(w->wal);
         w->next_chain = wal_next_lsn(w->wal);
         w->next_tag = w->oldest_tag = 1;
         w->group_limit = (u32)MIN((u64)GROUP_LIMIT_BYTES, o->segment_bytes - SEGMENT_MARGIN_BYTES);
@@ -204,7 +220,7 @@ writer_open(const WriterOptions *o, Writer **ret, Error *err)
     o->shm->writer->io_engine = io_kind(w->io);
     publish_u64(&o->shm->writer->pub_durable_lsn, wal_durable_lsn(w->wal));
     publish_u64(&o->shm->writer->pub_published_lsn, world_version(w->world));
-    publish_u64(&o->shm->writer->pub_ready, 1);
+    publish_u64(&o->shm->writer->pub_ready, observe_u64(&o->shm->writer->pub_ready) + 1);
     *ret = w;
     return true;
 }
@@ -264,10 +280,24 @@ seal_when_idle(Writer *w, u64 now_ns)
         say_warn("the redo log could not be sealed: %s", strerror(-failed));
 }
 
+/* All answers are out: what a successor would have to read of the log. */
+static void
+publish_takeover_lsn(Writer *w)
+{
+    u64 lsn = world_version(w->world);
+    for (u32 i = 0; i < w->bulk_owner_count; i++) {
+        const Chain *c = w->txs[w->bulk_owners[i]].chain;
+        if (c && c->first_lsn)
+            lsn = MIN(lsn, c->first_lsn);
+    }
+    publish_u64(&w->shm->writer->pub_takeover_lsn, lsn);
+}
+
 static void
 report(Writer *w)
 {
     WriterShm *s = w->shm->writer;
+    publish_takeover_lsn(w);
     s->lock_count = 0;
     for (int space = LOCK_ROW; space <= LOCK_ADVISORY; space++)
         s->lock_count += locks_space_count(w->locks, (LockSpace)space);
@@ -332,7 +362,7 @@ walwriter_main(Boot *boot)
     if (failed)
         say_fatal("cannot attach to shared memory: %s", strerror(-failed));
     WriterOptions o = {.shm = &boot->shm, .wal_dir_fd = boot->wal_dir_fd, .segment_bytes = (u64)conf_int(&boot->conf, wal_segment_size),
-                       .engine = wanted_engine(&boot->conf), .take_over = boot->take_over, .root_password = boot->root_password};
+                       .engine = wanted_engine(&boot->conf), .take_over = boot->take_over, .log_begun = boot->log_begun, .root_password = boot->root_password};
     bool ok = writer_open(&o, &w, &err);
     sodium_memzero(boot->root_password, sizeof boot->root_password);
     if (!ok)

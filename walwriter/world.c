@@ -136,8 +136,7 @@ world_open(Shm *shm, bool take_over, World **ret, Error *err)
         return world_full(err);
     w->shm = shm;
     w->head = (WorldHead *)(void *)shm->world;
-    u64 budget = shm->writer->world_budget_bytes ? shm->writer->world_budget_bytes : shm->world_reserved_bytes;
-    w->alloc = alloc_new(shm->world, shm->world_reserved_bytes, budget, shm->world_fd);
+    w->alloc = alloc_new(shm->world, shm->world_reserved_bytes, shm->world_reserved_bytes, shm->world_fd);
     w->memo.starts = calloc(PART_MAX_COLUMNS, sizeof(u32));
     w->memo.offsets = calloc(PART_TEXTS_MAX, sizeof(u32));
     w->memo.codes = calloc(PART_TEXTS_MAX, sizeof(u32));
@@ -151,6 +150,14 @@ world_open(Shm *shm, bool take_over, World **ret, Error *err)
     }
     *ret = w;
     return true;
+}
+
+void
+world_recovered(World *w)
+{
+    u64 budget = w->shm->writer->world_budget_bytes;
+    if (budget)
+        alloc_set_budget(w->alloc, budget);
 }
 
 void

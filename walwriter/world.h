@@ -77,7 +77,8 @@ void world_link_block(World *w, u32 table_id, u64 block);
 void world_drop_block(World *w, u32 table_id, u64 block);
 
 /* ---- catalog ---- */
-MUST_CHECK bool world_reserve_catalog(World *w, Error *err);
+/* beyond: the change may go beyond the budget, because it gives memory back or must work. */
+MUST_CHECK bool world_reserve_catalog(World *w, bool beyond, Error *err);
 u32 world_next_table_id(World *w);
 u32 world_next_role_id(World *w);
 void world_create_table(World *w, const TableDef *def); /* def points to private memory; copied */
@@ -94,6 +95,8 @@ u64 world_version(const World *w);
 /* A bounded piece of reclamation: memory retired below the oldest pin is reused or punched. Returns true when there is more. */
 bool world_reclaim(World *w);
 /* True when something waits for an epoch to pass. */
+/* Replay may go beyond the budget, to the end of the address range: what was committed within the budget must always fit. Ends with world_recovered. */
+void world_recovered(World *w);
 bool world_has_retired(const World *w);
 u64 world_used_bytes(const World *w);
 /* Every piece that was handed out is reachable from the published root or waits to be reused; false (XX001) when memory leaked or is in use

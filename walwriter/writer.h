@@ -52,6 +52,7 @@ typedef struct Chain {
     ChainTable *tables;
     u64 rows;
     u64 staged_bytes;
+    u64 first_lsn; /* of its first frame; 0: none logged */
 } Chain;
 
 Chain *chain_new(u64 id); /* NULL without memory */
@@ -184,6 +185,8 @@ MUST_CHECK bool ddl_check(u16 kind, const u8 *payload, u32 len, Error *err);
 /* Apply a catalog record; shared with recovery. `a` is reset by the caller. */
 void ddl_apply(World *world, Arena *a, u16 kind, const u8 *payload, u32 len);
 bool ddl_is_catalog(u16 kind);
+/* A change that frees memory: it works even when the budget is used up. */
+bool ddl_gives_back(u16 kind);
 
 /* ---- intake ---- */
 void intake_scan(Writer *w);
@@ -222,7 +225,7 @@ typedef struct Recovered {
     WalVerdict verdict;
     u64 version; /* of the last commit applied, not published yet when the world is taken over */
     u64 transactions, chains_dropped;
-    CommitRecord *answers; /* takeover: commits above the published version, `answer_lsns` beside them */
+    CommitRecord *answers; /* takeover: commits that a box waits for, `answer_lsns` beside them */
     u64 *answer_lsns;
     u32 answer_count, answer_capacity;
 } Recovered;
@@ -239,6 +242,7 @@ typedef struct WriterOptions {
     u64 segment_bytes;
     IoEngineKind engine;
     bool take_over;
+    bool log_begun;      /* an empty log is a lost one */
     char *root_password; /* wiped; empty: none */
 } WriterOptions;
 MUST_CHECK bool writer_open(const WriterOptions *o, Writer **ret, Error *err);

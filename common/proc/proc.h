@@ -23,6 +23,7 @@ typedef struct Boot {
     bool has_password;    /* the root role has a password: everybody signs in with SCRAM; else trust */
     int signin_fd;        /* pipe: after sign-in the backend writes SigninReport once, then closes it */
     /* walwriter only */
+    bool log_begun;       /* an earlier start wrote the redo log: it must be there */
     bool take_over;       /* the world is alive: a predecessor died */
     char root_password[256]; /* of the environment; wiped by the walwriter after use, empty in every other role */
 } Boot;

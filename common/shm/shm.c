@@ -21,6 +21,8 @@
 enum { AREA_WORLD, AREA_BOXES, AREA_CONTROL, AREA_WRITER, AREA_SECRETS, AREA_COUNT };
 static const char *const AREA_NAMES[AREA_COUNT] = {"ggs3db-world", "ggs3db-boxes", "ggs3db-control", "ggs3db-writer", "ggs3db-secrets"};
 #define EXTENT_BYTES (2ull << 20)
+/* Addresses beyond the budget, a quarter more and this: for replay, which packs memory otherwise than the life before, and for what must not fail. */
+#define WORLD_MARGIN_BYTES (64ull << 20)
 #define CONTROL_MAGIC 0x6767733364624354ull
 
 /* Where area i keeps its descriptor and its address. */
@@ -96,7 +98,8 @@ shm_create(Shm *s, u32 slot_count, u64 memory_bytes)
     s->world_fd = s->boxes_fd = s->control_fd = s->writer_fd = s->secrets_fd = -1;
     ensure(slot_count > 0 && slot_count < MAX_SLOTS);
     s->slot_count = slot_count;
-    s->world_reserved_bytes = ALIGN_UP(MAX(memory_bytes, 16 * EXTENT_BYTES), EXTENT_BYTES);
+    u64 budget = ALIGN_UP(MAX(memory_bytes, 16 * EXTENT_BYTES), EXTENT_BYTES);
+    s->world_reserved_bytes = ALIGN_UP(budget + budget / 4, EXTENT_BYTES) + WORLD_MARGIN_BYTES;
     for (int area = 0; area < AREA_COUNT; area++) {
         int failed = make_area(s, area, &at[area]);
         if (failed)
@@ -113,7 +116,7 @@ shm_create(Shm *s, u32 slot_count, u64 memory_bytes)
         return -errno;
     s->control->magic = CONTROL_MAGIC;
     s->control->slot_count = slot_count;
-    s->writer->world_budget_bytes = s->world_reserved_bytes;
+    s->writer->world_budget_bytes = budget;
     return 0;
 }
 

@@ -49,7 +49,7 @@ typedef struct ControlShm {
 typedef struct WriterShm {
     u64 pub_asleep;       /* 1: a request must write the eventfd */
     u8 line0[56];
-    u64 pub_ready;        /* 1 once recovery is done and the first root is published */
+    u64 pub_ready;        /* how many walwriters have begun their work; 0: recovery is not done */
     u64 pub_durable_lsn, pub_written_lsn, pub_published_lsn;
     u64 groups, group_bytes, transactions, sync_ns, wal_failures;
     u32 pub_writes_stopped; /* ErrCode that writes answer, 0 none (P5) */
@@ -58,8 +58,10 @@ typedef struct WriterShm {
     u32 pad_password;
     u64 world_used_bytes, world_budget_bytes, extents_small_pages;
     u64 lock_count, parked_count, staged_bytes;
+    u64 first_lsn;          /* of this start: commits below it were asked for by nobody who lives */
+    u64 pub_takeover_lsn;   /* a successor needs the log from here on: what is below is published and answered, and of no open chain */
     u64 recovered_groups, recovered_transactions, recovered_dropped_bytes;
-    u8 pad[64];
+    u8 pad[48];
     u32 pub_released_generation[MAX_SLOTS]; /* the last generation whose release is confirmed, a slot */
 } WriterShm;
 

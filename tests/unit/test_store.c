@@ -540,7 +540,7 @@ START_TEST(memory_comes_back)
             world_truncate_table(f.w, f.table_id);
         world_publish(f.w, ++f.version);
         Error err;
-        ck_assert(world_reserve_catalog(f.w, &err));
+        ck_assert(world_reserve_catalog(f.w, true, &err));
         world_drop_table(f.w, f.table_id);
         world_publish(f.w, ++f.version);
         while (world_reclaim(f.w))
@@ -616,7 +616,7 @@ START_TEST(ten_thousand_small_tables_fit)
         snprintf(name, sizeof name, "table_number_%u", t);
         TableDef def = {.table_id = world_next_table_id(f.w), .schema_version = 1, .owner_id = ROLE_ROOT, .column_count = 10, .key_count = 1,
                         .name = str_of(name), .columns = columns, .keys = &key};
-        HOLDS(world_reserve_catalog(f.w, &err));
+        HOLDS(world_reserve_catalog(f.w, false, &err));
         world_create_table(f.w, &def);
         world_publish(f.w, ++f.version);
         i64 value = t;
@@ -642,7 +642,7 @@ START_TEST(ten_thousand_small_tables_fit)
     ck_assert_ptr_nonnull(catalog_find_table(s.root, STR_LIT("table_number_9999")));
     ck_assert_ptr_null(catalog_find_table(s.root, STR_LIT("table_number_10000")));
     for (u32 id = f.table_id + 1; id < f.table_id + 5000; id++) {
-        HOLDS(world_reserve_catalog(f.w, &err));
+        HOLDS(world_reserve_catalog(f.w, true, &err));
         world_drop_table(f.w, id);
     }
     world_publish(f.w, ++f.version);
@@ -701,7 +701,7 @@ START_TEST(roles_and_rights)
     RoleDef reader = {.role_id = world_next_role_id(f.w), .can_login = 1, .connection_limit = 3, .name = {"reader", 6}};
     AclItem acl = {.role_id = reader.role_id, .bits = ACL_SELECT, .grantor_id = ROLE_ROOT};
     for (u32 i = 0; i < 3; i++)
-        ck_assert(world_reserve_catalog(f.w, &err));
+        ck_assert(world_reserve_catalog(f.w, false, &err));
     world_put_role(f.w, &reader, NULL);
     world_put_role(f.w, &root, NULL);
     world_set_acl(f.w, f.table_id, &acl, 1);
@@ -712,7 +712,7 @@ START_TEST(roles_and_rights)
     ck_assert(!catalog_allows(s.root, d, reader.role_id, ACL_SELECT | ACL_INSERT));
     ck_assert(catalog_allows(s.root, d, ROLE_ROOT, ACL_INSERT));
     ck_assert_int_eq(catalog_find_role(s.root, STR_LIT("reader"))->connection_limit, 3);
-    ck_assert(world_reserve_catalog(f.w, &err));
+    ck_assert(world_reserve_catalog(f.w, false, &err));
     world_drop_role(f.w, reader.role_id);
     world_publish(f.w, ++f.version);
     s = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
