@@ -454,7 +454,7 @@ copy_finish(CopyIn *c)
         finish_lines(c);
     if (!c->done && c->spec.kind == COPY_KIND_BINARY) {
         c->finishing = true;
-        parse(c, c->carry.data, c->carry.len);
+        parse(c, c->carry.len ? c->carry.data : (const u8 *)"", c->carry.len);
     }
     hand_over(c);
 }
