@@ -133,28 +133,94 @@ dec_sqrt(KernCall *c, u32 i)
 }
 
 static bool
+has_logarithm(KernCall *c, const Num *a)
+{
+    int sign = a->kind == NUM_NAN ? 1 : num_cmp(a, &ZERO);
+    if (sign == 0)
+        return error_set(c->err, ERR_INVALID_ARGUMENT_FOR_LOG, "cannot take logarithm of zero");
+    return sign > 0 || error_set(c->err, ERR_INVALID_ARGUMENT_FOR_LOG, "cannot take logarithm of a negative number");
+}
+
+static bool
 dec_ln(KernCall *c, u32 i)
 {
     Num a = kern_num(c->args[0], i);
-    if (a.kind != NUM_NAN) {
-        int sign = num_cmp(&a, &ZERO);
-        if (sign == 0)
-            return error_set(c->err, ERR_INVALID_ARGUMENT_FOR_LOG, "cannot take logarithm of zero");
-        if (sign < 0)
-            return error_set(c->err, ERR_INVALID_ARGUMENT_FOR_LOG, "cannot take logarithm of a negative number");
+    return has_logarithm(c, &a) && kern_num_status(c, num_ln(&a, &RET(c, Num, i)));
+}
+
+/* log(x) is log(10, x). */
+static bool
+dec_log(KernCall *c, u32 i)
+{
+    Num base = num_make(10, 0), a = kern_num(c->args[c->arg_count - 1], i);
+    if (c->arg_count == 2)
+        base = kern_num(c->args[0], i);
+    if (base.kind == NUM_NAN || a.kind == NUM_NAN) {
+        RET(c, Num, i) = (Num){.kind = NUM_NAN};
+        return true;
     }
-    return kern_num_status(c, num_ln(&a, &RET(c, Num, i)));
+    return has_logarithm(c, &base) && has_logarithm(c, &a) && kern_num_status(c, num_log(&base, &a, &RET(c, Num, i)));
+}
+
+/* Both at the longer scale, so the remainders are whole numbers of its units. */
+static NumStatus
+common_divisor(const Num *a, const Num *b, Num *ret)
+{
+    Num x = num_abs(a), y = num_abs(b), rest;
+    NumStatus s = NUM_OK;
+    while (s == NUM_OK && num_cmp(&y, &ZERO) != 0) {
+        s = num_mod(&x, &y, &rest);
+        x = y;
+        y = rest;
+    }
+    return s == NUM_OK ? num_round(&x, MAX(a->scale, b->scale), ret) : s;
+}
+
+static bool
+dec_gcd(KernCall *c, u32 i)
+{
+    Num a = kern_num(c->args[0], i), b = kern_num(c->args[1], i);
+    if (a.kind != NUM_FINITE || b.kind != NUM_FINITE) {
+        RET(c, Num, i) = (Num){.kind = NUM_NAN};
+        return true;
+    }
+    return kern_num_status(c, common_divisor(&a, &b, &RET(c, Num, i)));
+}
+
+static bool
+dec_lcm(KernCall *c, u32 i)
+{
+    Num a = kern_num(c->args[0], i), b = kern_num(c->args[1], i), divisor, times, product;
+    if (a.kind != NUM_FINITE || b.kind != NUM_FINITE) {
+        RET(c, Num, i) = (Num){.kind = NUM_NAN};
+        return true;
+    }
+    i32 scale = MAX(a.scale, b.scale);
+    if (num_cmp(&a, &ZERO) == 0 || num_cmp(&b, &ZERO) == 0) {
+        RET(c, Num, i) = num_make(0, (u32)scale);
+        return true;
+    }
+    NumStatus s = common_divisor(&a, &b, &divisor);
+    if (s == NUM_OK)
+        s = num_div(&a, &divisor, &times);
+    if (s == NUM_OK)
+        s = num_trunc(&times, 0, &times);
+    if (s == NUM_OK)
+        s = num_mul(&times, &b, &product);
+    if (s == NUM_OK)
+        product = num_abs(&product);
+    return kern_num_status(c, s == NUM_OK ? num_round(&product, scale, &RET(c, Num, i)) : s);
 }
 
 static bool
 dec_power(KernCall *c, u32 i)
 {
     Num a = kern_num(c->args[0], i), b = kern_num(c->args[1], i), whole;
-    if (a.kind == NUM_FINITE && b.kind == NUM_FINITE) {
+    if (a.kind != NUM_NAN && b.kind != NUM_NAN) {
         int sign = num_cmp(&a, &ZERO);
         if (sign == 0 && num_cmp(&b, &ZERO) < 0)
             return error_set(c->err, ERR_INVALID_ARGUMENT_FOR_POWER, "zero raised to a negative power is undefined");
-        if (sign < 0 && num_trunc(&b, 0, &whole) == NUM_OK && num_cmp(&whole, &b) != 0)
+        if (sign < 0 && b.kind == NUM_FINITE && num_trunc(&b, 0, &whole) == NUM_OK && num_cmp(&whole, &b) != 0)
             return error_set(c->err, ERR_INVALID_ARGUMENT_FOR_POWER,
                              "a negative number raised to a non-integer power yields a complex result");
     }
@@ -171,7 +237,7 @@ decimal_row(FuncOp op)
             [FOP_ROUND] = dec_round,
         [FOP_TRUNC] = dec_trunc, [FOP_DIV_TRUNC] = dec_div_trunc, [FOP_SQRT] = dec_sqrt, [FOP_EXP] = dec_exp,
             [FOP_LN] = dec_ln,
-        [FOP_POWER] = dec_power,
+        [FOP_POWER] = dec_power, [FOP_LOG10] = dec_log, [FOP_GCD] = dec_gcd, [FOP_LCM] = dec_lcm,
     };
     return op < COUNT_OF(DECIMAL_ROWS) ? DECIMAL_ROWS[op] : NULL;
 }

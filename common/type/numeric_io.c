@@ -337,6 +337,7 @@ num_out(const Num *n, char *to)
 
 enum { SIGN_PLUS = 0, SIGN_MINUS = 0x4000, SIGN_NAN = 0xC000, SIGN_POS_INF = 0xD000, SIGN_NEG_INF = 0xF000 };
 enum { DISPLAY_SCALE_MAX = 16383, BASE = 10000 };
+enum { INF_DISPLAY_SCALE = 32 }; /* what PostgreSQL sends, since it reads bits of the sign as the scale */
 
 static bool
 bad_external(Error *err, const char *what)
@@ -442,7 +443,8 @@ num_send(ByteBuf *to, const Num *n)
     if (!out)
         return;
     if (n->kind != NUM_FINITE) {
-        send_head(out, 0, 0, n->kind == NUM_NAN ? SIGN_NAN : n->kind == NUM_POS_INF ? SIGN_POS_INF : SIGN_NEG_INF, 0);
+        u32 sign = n->kind == NUM_NAN ? SIGN_NAN : n->kind == NUM_POS_INF ? SIGN_POS_INF : SIGN_NEG_INF;
+        send_head(out, 0, 0, sign, n->kind == NUM_NAN ? 0 : INF_DISPLAY_SCALE);
         to->len += HEAD;
         return;
     }
