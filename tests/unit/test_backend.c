@@ -157,6 +157,12 @@ START_TEST(a_hardened_process_has_no_way_out)
         MUST_FAIL(syscall(SYS_process_vm_writev, getppid(), NULL, 0, NULL, 0, 0), EPERM);
         MUST_FAIL(syscall(SYS_io_uring_setup, 1, NULL), EPERM);
         MUST_FAIL(memfd_create("x", 0), EPERM);
+        u8 *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        MUST_FAIL((long)mremap(page, 4096, 8192, MREMAP_MAYMOVE), EPERM);
+        MUST_FAIL(remap_file_pages(page, 4096, 0, 1, 0), EPERM);
+        void *big = malloc(8 << 20);
+        if (!big || !(big = realloc(big, 64 << 20)))
+            _exit(4);
         MUST_FAIL(fchmod(0, 0600), EPERM);
         MUST_FAIL(fork(), EPERM);
         MUST_FAIL(kill(getppid(), SIGINT), EPERM);
