@@ -133,10 +133,8 @@ column(Compiler *c, const BExpr *e)
             o.digits = (u8)MIN(o.digits, numeric_precision(e->typmod));
     } else
         o.scale = 0;
-    if (c->dict_leaf) { /* a DictTest has one column only */
-        o.reg = c->dict_input;
-        return o;
-    }
+    if (c->dict_leaf) /* the block of a DictTest runs over batches of one column */
+        at = 0;
     for (u32 i = 0; i < c->load_count; i++)
         if (c->loads[i].column == at) {
             o.reg = c->loads[i].reg;

@@ -2,7 +2,7 @@
  * expr_dict.c
  *    Conditions on one text column, evaluated once per dictionary code.
  *
- * The condition is compiled as a block over a register of text. For a vector of codes its answers are kept in a table
+ * The condition is compiled as a block over batches of that one column. For a vector of codes its answers are kept in a table
  * of bytes per state and dictionary; codes met for the first time are evaluated together (only those, so that nothing
  * fails for a text that no row has). Comparison with a
  * constant looks the constant's code up and compares codes. Where the dictionary is large beside the rows seen, or
@@ -87,9 +87,7 @@ expr_dict(Compiler *c, const BExpr *e, Operand *ret)
         d->is_compare = true;
         d->constant = expr_node(c, constant).reg;
     }
-    d->input = expr_new_reg(c, PHYS_STR, 0);
     c->dict_leaf = leaf;
-    c->dict_input = d->input;
     BlockScope scope = expr_block_begin(c, &d->block);
     Operand o = expr_node(c, e);
     expr_block_end(c, scope, o.reg);
@@ -106,9 +104,9 @@ expr_dict(Compiler *c, const BExpr *e, Operand *ret)
 static bool
 run_texts(ExprState *s, const DictTest *d, Str *texts, u8 *nulls, u32 count, u8 *ret)
 {
-    static const Batch NOTHING;
-    Frame f = {&NOTHING, count, NULL};
-    s->regs[d->input].vec = (Vec){.phys = PHYS_STR, .data = texts, .null_mask = nulls};
+    Vec column = {.phys = PHYS_STR, .data = texts, .null_mask = nulls};
+    Batch batch = {.count = count, .column_count = 1, .columns = &column};
+    Frame f = {&batch, count, NULL};
     if (!expr_run(s, &d->block, &f))
         return false;
     const Vec *v = &s->regs[d->block.result].vec;
@@ -206,8 +204,9 @@ static bool
 run_decoded(ExprState *s, const Ins *ins, const Frame *f)
 {
     const DictTest *d = ins->dict;
-    expr_load(s, d->input, d->column, f);
-    if (!expr_run(s, &d->block, f))
+    Batch batch = {.count = f->batch->count, .column_count = 1, .columns = &f->batch->columns[d->column]};
+    Frame alone = {&batch, f->count, f->sel};
+    if (!expr_run(s, &d->block, &alone))
         return false;
     s->regs[ins->ret].vec = s->regs[d->block.result].vec;
     return true;

@@ -84,8 +84,7 @@ typedef struct Ins {
 /* A truth value that depends on one text column only: run once per dictionary code, or on the text itself. */
 typedef struct DictTest {
     u32 column;
-    Reg input;      /* where the block finds the column's text */
-    Block block;
+    Block block;    /* runs over batches whose only column is this one */
     bool is_compare; /* column = or <> constant: the code is found once */
     bool negated;
     Reg constant;
@@ -129,7 +128,6 @@ typedef struct Compiler {
     bool no_fold;
     /* inside a DictTest: this leaf is the register */
     const BExpr *dict_leaf;
-    Reg dict_input;
     /* column loads of the current block */
     u32 load_count;
     struct { u32 column; Reg reg; } loads[32];
