@@ -59,7 +59,10 @@ listen_tcp(Postmaster *pm, const char *host, Error *err)
         if (a->ai_family == AF_INET6)
             setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
         Listener l = {.fd = fd, .is_loopback = is_loopback(a->ai_addr)};
-        snprintf(l.text, sizeof l.text, "%.80s port %s", host, port);
+        char address[80];
+        if (getnameinfo(a->ai_addr, a->ai_addrlen, address, sizeof address, NULL, 0, NI_NUMERICHOST) != 0)
+            snprintf(address, sizeof address, "%.79s", host);
+        snprintf(l.text, sizeof l.text, "%s port %s", address, port);
         if (bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0) {
             fine = error_set(err, ERR_SYSTEM_ERROR, "cannot listen on %s: %s%s", l.text, strerror(errno),
                              errno == EADDRINUSE ? " (is another server running on this port? use -p)" : "");

@@ -23,9 +23,17 @@ typedef struct Child {
     int signin_fd; /* -1 once reported or closed */
 } Child;
 
+typedef struct Options {
+    const char *pairs[256][2]; /* setting name or "", value; "" = whole name=value */
+    int count;
+    const char *config, *user;
+    bool allow_root;
+} Options;
+
 typedef struct Postmaster {
     Boot boot;
-    char conf_path[512]; /* settings file, "" none */
+    Options options;
+    char conf_path[512]; /* settings file, which need not exist */
     int lock_fd;
     Listener listeners[LISTENERS_MAX];
     u32 listener_count;
@@ -40,6 +48,13 @@ typedef struct Postmaster {
     bool backends_told;
     u64 kill_at_ns;   /* an immediate stop kills what is left then */
 } Postmaster;
+
+/* ---- options.c ---- */
+/* Says what is wrong with the command line or the settings, and exits. */
+NORETURN void options_complain(const char *text, const char *what);
+void options_read(int argc, char **argv, Options *o);
+/* All settings from where they come from, and the path of the settings file; at start and on SIGHUP. */
+MUST_CHECK bool options_settings(const Options *o, Conf *c, char *ret_path, size_t size, Error *err);
 
 /* ---- datadir.c ---- */
 /* Make the folder when it is missing, refuse it when it is damaged, foreign or in use; lock it. The lock lives as long as any process

@@ -360,20 +360,28 @@ stop_step(Postmaster *pm)
     return pm->checkpointer.pid <= 0 && pm->walwriter.pid <= 0;
 }
 
+/* What SIGHUP cannot change is said, not dropped in silence. "memory" may have been worked out at start. */
+static void
+warn_of_start_settings(const Conf *now, const Conf *fresh)
+{
+    for (int id = 0; id < CONF_COUNT; id++) {
+        bool differs = now->number[id] != fresh->number[id] || strcmp(now->text[id], fresh->text[id]) != 0;
+        bool worked_out = id == CONF_memory && fresh->number[id] == 0;
+        if (SETTING_DEFS[id].when == SETTING_START && differs && !worked_out)
+            say_warn("parameter \"%s\" cannot be changed without restarting the server", SETTING_DEFS[id].name);
+    }
+}
+
 static void
 reload(Postmaster *pm)
 {
     static Conf fresh;
     Error err;
-    if (!*pm->conf_path) {
-        say_info("no settings file to read again");
-        return;
-    }
-    conf_defaults(&fresh);
-    if (!conf_read_file(&fresh, pm->conf_path, &err)) {
+    if (!options_settings(&pm->options, &fresh, pm->conf_path, sizeof pm->conf_path, &err)) {
         say_error("settings are kept: %s", err.message);
         return;
     }
+    warn_of_start_settings(&pm->boot.conf, &fresh);
     for (int id = 0; id < CONF_COUNT; id++)
         if (SETTING_DEFS[id].when != SETTING_START) {
             pm->boot.conf.number[id] = fresh.number[id];
@@ -381,7 +389,7 @@ reload(Postmaster *pm)
         }
     pm->boot.shm.control->reload_count++;
     signal_backends(pm, SIGHUP);
-    say_info("read settings file \"%s\" again; new connections use them", pm->conf_path);
+    say_info("read the settings again%s\"%s\"; new connections use them", access(pm->conf_path, F_OK) == 0 ? " from " : "; there is no file ", pm->conf_path);
 }
 
 /* The only place that blocks. */

@@ -128,12 +128,9 @@ adopt_boxes(Writer *w, const Recovered *r)
 static void
 say_recovered(const Writer *w, const Recovered *r, u64 begun_ns, const char *engine_why)
 {
-    say_info("recovered: log through LSN %llu, %llu groups, %llu transactions, %llu unfinished chains dropped, %llu bytes dropped, "
-             "%.3f s; %s; %s",
-             (unsigned long long)r->verdict.valid_through, (unsigned long long)r->verdict.groups, (unsigned long long)r->transactions,
-             (unsigned long long)r->chains_dropped, (unsigned long long)r->verdict.dropped_bytes,
-             (double)(env->monotonic_ns() - begun_ns) / 1e9, r->verdict.text[0] ? r->verdict.text : "no damage",
-             io_kind(w->io) == IO_ENGINE_RING ? "writes by io_uring" : engine_why);
+    say_info("recovered %llu transactions in %.3f s, dropped %llu unfinished ones; redo log: %s; %s", (unsigned long long)r->transactions,
+             (double)(env->monotonic_ns() - begun_ns) / 1e9, (unsigned long long)r->chains_dropped,
+             r->verdict.text[0] ? r->verdict.text : "empty", io_kind(w->io) == IO_ENGINE_RING ? "writes by io_uring" : engine_why);
 }
 
 /* A folder of the log with nothing in it is a new database only when no server ever opened its doors on it. */
