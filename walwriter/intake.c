@@ -150,6 +150,7 @@ judge(Writer *w, Tx *tx)
     case JUDGED_RETRY:
         tx_drop_chain(w, tx);
         tx->kept = true;
+        w->shm->writer->retries++;
         answer_put(w, tx, ANS_RETRY, world_version(w->world), 0, NULL);
         break;
     case JUDGED_REPLAN:

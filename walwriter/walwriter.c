@@ -369,7 +369,10 @@ walwriter_main(Boot *boot)
         if (proc_flag(PROC_QUIT))
             _exit(2);
         if (proc_flag(PROC_STOP) || proc_flag(PROC_FAST_STOP)) {
+            const WriterShm *counts = boot->shm.writer;
             writer_close(w);
+            say_info("stopped after %llu transactions in %llu groups; %llu statements ran again after waiting for a row or key",
+                     (unsigned long long)counts->transactions, (unsigned long long)counts->groups, (unsigned long long)counts->retries);
             _exit(0);
         }
         (void)proc_flag_take(PROC_RELOAD); /* nothing of it is reloadable */

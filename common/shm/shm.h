@@ -51,7 +51,7 @@ typedef struct WriterShm {
     u8 line0[56];
     u64 pub_ready;        /* how many walwriters have begun their work; 0: recovery is not done */
     u64 pub_durable_lsn, pub_written_lsn, pub_published_lsn;
-    u64 groups, group_bytes, transactions, sync_ns, wal_failures;
+    u64 groups, group_bytes, transactions, retries, sync_ns, wal_failures;
     u32 pub_writes_stopped; /* ErrCode that writes answer, 0 none (P5) */
     u32 io_engine;
     u32 root_has_password;  /* valid once pub_ready is set */
