@@ -252,8 +252,13 @@ extended_execute(Session *s, const WireMsg *m)
     session_statement_begin(s, p->plan->text, p->plan->text_len);
     portal_detach_others(s, p);
     refresh_portal(s, p);
-    if (p->state == PORTAL_READY && p->plan->parsed->is_write)
+    if (p->state == PORTAL_READY && p->plan->parsed->is_write) {
+        /* It commits by itself so far: an error of what follows before the Sync could not take it back. */
+        if (wire_has_input(s->wire) && !wire_next_is(s->wire, MSG_F_SYNC) && !wire_next_is(s->wire, MSG_F_FLUSH) &&
+            !wire_next_is(s->wire, MSG_F_CLOSE))
+            err_throw(ERR_FEATURE_NOT_SUPPORTED, "statements after a writing one before a Sync are not supported yet");
         session_count_write(s, p->plan->parsed);
+    }
     bool complete = portal_run(s, p, (i32)max_rows > 0 ? max_rows : 0);
     if (complete)
         portal_complete(s, p);

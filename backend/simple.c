@@ -2,8 +2,8 @@
  * simple.c
  *    A Query message: one or several statements, each with its own CommandComplete, one implicit transaction.
  *
- * The whole text is parsed before the first statement runs. So far an implicit transaction holds one write, so a message with two is refused before
- * anything happened.
+ * The whole text is parsed before the first statement runs. So far a write commits by itself, so a message in which another statement follows
+ * one is refused before anything happened: an error there could not take the write back.
  */
 #include "backend/session.h"
 
@@ -31,13 +31,11 @@ run_one(Session *s, CachedPlan *plan)
 }
 
 static void
-refuse_several_writes(const ParsedStmt *parsed, u32 count)
+refuse_early_writes(const ParsedStmt *parsed, u32 count)
 {
-    u32 writes = 0;
-    for (u32 i = 0; i < count; i++)
-        writes += parsed[i].is_write;
-    if (writes > 1)
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, "several writing statements in one message are not supported yet");
+    for (u32 i = 0; i + 1 < count; i++)
+        if (parsed[i].is_write && parsed[i + 1].tree)
+            err_throw(ERR_FEATURE_NOT_SUPPORTED, "statements after a writing one in the same message are not supported yet");
 }
 
 static void
@@ -60,7 +58,7 @@ run_all(Session *s, const char *text, u32 len)
         run_one(s, plans_seen_before(s, text, len) ? plans_make(s, text, len, NULL, 0) : plans_make_once(s, text, len, parsed));
         return;
     }
-    refuse_several_writes(parsed, count);
+    refuse_early_writes(parsed, count);
     for (u32 i = 0; i < count; i++) {
         run_one(s, plans_make_once(s, text, len, &parsed[i]));
         txn_end_statement(s->txn);
