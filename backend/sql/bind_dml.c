@@ -105,6 +105,19 @@ insert_one(Binder *b, const TableDef *t, const u16 *columns, const AExpr *row)
     return q;
 }
 
+/* SELECT * FROM rel, as the scope's query. */
+static void
+select_all(Scope *s, BRel *rel)
+{
+    Arena *arena = s->b->arena;
+    s->query->from = ARENA_NEW(arena, BFrom);
+    NsItem *item = bind_add_rel(s, rel, NULL, &s->query->from->rel);
+    PtrList targets = {0};
+    for (u32 i = 0; i < item->count; i++)
+        ptrlist_add(arena, &targets, bind_new_target(s, item->columns[i].expr, item->columns[i].name));
+    bind_finish_scope(s, &targets);
+}
+
 /* VALUES of several rows: a relation with the types of the target columns. */
 static BQuery *
 insert_many(Binder *b, const TableDef *t, const u16 *columns, const ASelect *sel)
@@ -127,12 +140,7 @@ insert_many(Binder *b, const TableDef *t, const u16 *columns, const ASelect *sel
         rel->rows[r] = ARENA_ARRAY(b->arena, BExpr *, row->arg_count);
         bind_row(&s, t, columns, row, rel->rows[r]);
     }
-    q->from = ARENA_NEW(b->arena, BFrom);
-    NsItem *item = bind_add_rel(&s, rel, NULL, &q->from->rel);
-    PtrList targets = {0};
-    for (u32 i = 0; i < item->count; i++)
-        ptrlist_add(b->arena, &targets, bind_new_target(&s, item->columns[i].expr, item->columns[i].name));
-    bind_finish_scope(&s, &targets);
+    select_all(&s, rel);
     return q;
 }
 
@@ -161,12 +169,7 @@ wrap(Binder *b, BQuery *inner)
         const BTarget *t = &inner->targets[i];
         rel->columns[i] = (BColumn){.name = t->name, .type = t->expr->type, .typmod = t->expr->typmod, .used = true};
     }
-    q->from = ARENA_NEW(b->arena, BFrom);
-    NsItem *item = bind_add_rel(&s, rel, NULL, &q->from->rel);
-    PtrList targets = {0};
-    for (u32 i = 0; i < item->count; i++)
-        ptrlist_add(b->arena, &targets, bind_new_target(&s, item->columns[i].expr, item->columns[i].name));
-    bind_finish_scope(&s, &targets);
+    select_all(&s, rel);
     return q;
 }
 

@@ -59,20 +59,27 @@ read_float(Parser *p, u32 at)
     return parse_named_type(p, n.number <= 24 ? "float4" : "float8", at);
 }
 
+/* An optional (n). */
+static void
+read_length(Parser *p, ATypeName *t)
+{
+    if (!parse_try_char(p, '('))
+        return;
+    if (parse_now(p)->kind != T_INT)
+        parse_fail(p);
+    AExpr *n = parse_new(p, AX_INT, parse_at(p));
+    n->number = parse_take(p).number;
+    t->with_mods = true;
+    ptrlist_add(p->arena, &t->mods, n);
+    parse_expect_char(p, ')');
+}
+
 /* TIME and TIMESTAMP: (p) and the zone. */
 static ATypeName *
 read_time(Parser *p, bool stamp, u32 at)
 {
     ATypeName *t = parse_named_type(p, stamp ? "timestamp" : "time", at);
-    if (parse_try_char(p, '(')) {
-        if (parse_now(p)->kind != T_INT)
-            parse_fail(p);
-        AExpr *n = parse_new(p, AX_INT, parse_at(p));
-        n->number = parse_take(p).number;
-        t->with_mods = true;
-        ptrlist_add(p->arena, &t->mods, n);
-        parse_expect_char(p, ')');
-    }
+    read_length(p, t);
     bool with = parse_is(p, KW_WITH) && parse_is_ahead(p, 1, KW_TIME), without = parse_is(p, KW_WITHOUT);
     if (with || without) {
         parse_take(p);
@@ -91,16 +98,7 @@ read_character(Parser *p, Keyword k, u32 at)
         parse_expect(p, KW_CHARACTER);
     bool varying = k == KW_VARCHAR || parse_try(p, KW_VARYING);
     ATypeName *t = parse_named_type(p, varying ? "varchar" : "bpchar", at);
-    if (parse_is_char(p, '(')) {
-        parse_take(p);
-        if (parse_now(p)->kind != T_INT)
-            parse_fail(p);
-        AExpr *n = parse_new(p, AX_INT, parse_at(p));
-        n->number = parse_take(p).number;
-        t->with_mods = true;
-        ptrlist_add(p->arena, &t->mods, n);
-        parse_expect_char(p, ')');
-    }
+    read_length(p, t);
     return t;
 }
 
