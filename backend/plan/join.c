@@ -105,11 +105,17 @@ set_join_slots(FromPlanner *f, PlanNode *n, const PlanSlot *slots, u32 count, co
 
 /* The key of a plain scanned table that the join conditions fix entirely; order[i] = condition for its i-th column. */
 static const KeyDef *
-covered_key(Planner *p, const PlanNode *right, const JoinParts *parts, u16 *ret_key, u32 *order)
+covered_key(FromPlanner *f, const PlanNode *right, const RelSet *right_rels, const JoinParts *parts, u16 *ret_key, u32 *order)
 {
     if (right->kind != PN_SCAN)
         return NULL;
-    const TableDef *t = catalog_table(p->root, right->scan.table_id);
+    for (u16 r = 0; r < f->query->rel_count; r++) { /* a sub-query's plan may be a scan, too, of columns that are not ours */
+        RelSet one = {0};
+        relset_add(&one, r);
+        if (f->query->rels[r].kind != BREL_TABLE && relset_within(&one, right_rels))
+            return NULL;
+    }
+    const TableDef *t = catalog_table(f->p->root, right->scan.table_id);
     for (u16 k = 0; t && k < t->key_count; k++) {
         const KeyDef *key = &t->keys[k];
         u32 found = 0;
@@ -134,12 +140,13 @@ covered_key(Planner *p, const PlanNode *right, const JoinParts *parts, u16 *ret_
 
 /* Few left rows against a table with a fitting key: look each up. NULL when that does not apply. */
 static PlanNode *
-try_key_join(FromPlanner *f, BJoinKind kind, PlanNode *left, PlanNode *right, const JoinParts *parts, const ColumnSet *need)
+try_key_join(FromPlanner *f, BJoinKind kind, PlanNode *left, PlanNode *right, const RelSet *right_rels, const JoinParts *parts,
+             const ColumnSet *need)
 {
     Planner *p = f->p;
     u32 order[MAX_KEY_COLUMNS];
     u16 k;
-    const KeyDef *key = covered_key(p, right, parts, &k, order);
+    const KeyDef *key = covered_key(f, right, right_rels, parts, &k, order);
     if (!key)
         return NULL;
     double table_rows = (double)table_live_estimate(store_table(p->root, right->scan.table_id));
@@ -217,7 +224,7 @@ plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rel
     Planner *p = f->p;
     JoinParts parts;
     split_conditions(f, conds, left_rels, right_rels, &parts);
-    PlanNode *n = try_key_join(f, kind, left, right, &parts, need);
+    PlanNode *n = try_key_join(f, kind, left, right, right_rels, &parts, need);
     if (n) {
         n->join.conjuncts = conds->items;
         n->join.conjunct_count = conds->count;
