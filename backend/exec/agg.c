@@ -45,7 +45,8 @@ agg_open(Op *op, Worker *w)
         }
     }
     l->hashes = arena_alloc(w->arena, VEC_SIZE * sizeof(u64));
-    l->numbers = ARENA_ARRAY(w->arena, u32, VEC_SIZE);
+    l->number_buf = ARENA_ARRAY(w->arena, u32, VEC_SIZE);
+    l->numbers = l->number_buf;
     l->taken_numbers = arena_alloc(w->arena, VEC_SIZE * sizeof(u32));
     l->sel = arena_alloc(w->arena, VEC_SIZE * sizeof(u16));
     keytable_init(&l->table, w, p->group_count, a->classes, a->copy_text);
@@ -64,15 +65,15 @@ agg_states(const Agg *a, Worker *w, u8 *states, u32 *capacity, u32 count)
     return states;
 }
 
-/* Which group every row belongs to; returns the states they are numbers of. */
+/* Which group every row belongs to; returns the states they are numbers of, or says that the numbers are indexes of direct groups. */
 static u8 *
-group_rows(Agg *a, AggLocal *l, Worker *w, const Batch *b)
+group_rows(Agg *a, AggLocal *l, Worker *w, const Batch *b, bool *ret_direct)
 {
     u32 n = a->plan->group_count;
     if (!n) {
         if (!l->table.count) {
             u64 hash = 0;
-            keytable_add(&l->table, NULL, &hash, 1, l->numbers);
+            keytable_add(&l->table, NULL, &hash, 1, l->number_buf);
             l->states = agg_states(a, w, l->states, &l->state_capacity, 1);
         }
         return l->states;
@@ -80,13 +81,17 @@ group_rows(Agg *a, AggLocal *l, Worker *w, const Batch *b)
     Vec *groups = ARENA_ARRAY(w->scratch, Vec, n);
     for (u32 i = 0; i < n; i++)
         eval_run(&l->groups[i], w, b, &groups[i]);
-    if (a->direct.on && direct_numbers(a, l, groups, b->count, l->numbers))
-        return l->direct_states;
+    l->numbers = a->direct.on ? direct_numbers(a, groups, b->count, l->number_buf) : NULL;
+    if (l->numbers) {
+        *ret_direct = true;
+        return NULL;
+    }
+    l->numbers = l->number_buf;
     KeyVec *keys = ARENA_ARRAY(w->scratch, KeyVec, n);
     for (u32 i = 0; i < n; i++)
         key_form(&l->forms[i], w, &groups[i], b->count, &keys[i]);
     key_hash(keys, n, b->count, l->hashes);
-    keytable_add(&l->table, keys, l->hashes, b->count, l->numbers);
+    keytable_add(&l->table, keys, l->hashes, b->count, l->number_buf);
     l->states = agg_states(a, w, l->states, &l->state_capacity, l->table.count);
     return l->states;
 }
@@ -199,9 +204,12 @@ agg_push(Op *op, void *state, Worker *w, Batch *b)
 {
     Agg *a = (Agg *)(void *)((u8 *)op - offsetof(Agg, sink));
     AggLocal *l = state;
-    u8 *states = group_rows(a, l, w, b);
+    bool direct = false;
+    u8 *states = group_rows(a, l, w, b, &direct);
+    bool in_lanes = direct && lanes_add_batch(a, l, w, b);
     for (u32 i = 0; i < a->plan->call_count; i++)
-        update_call(a, l, w, i, states, b);
+        if (!in_lanes || !lanes_take(l, i))
+            update_call(a, l, w, i, direct ? lanes_states(a, l) : states, b);
 }
 
 /* ---- the result as a source ---- */

@@ -6,6 +6,7 @@
 #define EXEC_AGG_H
 
 #include "backend/exec/keytable.h"
+#include "backend/kern/lanes.h"
 
 enum { DIRECT_MAX_KEYS = 8 };
 
@@ -19,9 +20,16 @@ typedef struct DirectKey {
 typedef struct Direct {
     bool on;
     u32 dims;     /* product of all keys' */
-    u32 replicas; /* few groups: rows of a batch alternate between copies, so that additions do not wait for each other */
     DirectKey keys[DIRECT_MAX_KEYS];
 } Direct;
+
+/* agg_lanes.c: which calls are answered from lanes. */
+enum { LANE_ROWS = 0, LANE_NONE = 255 };
+typedef struct LanePlan {
+    u32 sum_count, step;   /* sums a group; 64-bit numbers a group */
+    u32 arg_of[LANES_MAX]; /* a call whose argument lane 1 + k sums */
+    u8 *lane_of;           /* by call */
+} LanePlan;
 
 typedef struct SeenCodes {
     const DictShm *dict;
@@ -36,14 +44,21 @@ typedef struct AggLocal {
     KeyForm *forms, *distinct_forms;
     VecBuf *decode, *taken;
     u64 *hashes;
-    u32 *numbers, *taken_numbers;
+    u32 *number_buf, *taken_numbers;
+    const u32 *numbers; /* each row's group; codes as they are when these are the numbers */
     u16 *sel;
     KeyTable table;
     u8 *states;
     u32 state_capacity;
     KeyTable *distinct;  /* one a call that is DISTINCT: (group, value) */
     struct SeenCodes *seen; /* one a call: without GROUP BY, codes of text that went in already */
-    u8 *direct_states, *direct_seen;
+    /* direct groups, by index */
+    i64 *lanes;
+    u8 *direct_states, *direct_seen; /* where lanes do not do; may be NULL */
+    u8 *lane_of;                     /* by call; LANE_NONE where this thread does without */
+    bool given_up[1 + LANES_MAX];
+    u64 lane_rows, spent[LANES_MAX];
+    i64 *wide[1 + LANES_MAX];
     u64 *map;            /* while merging: partition << 32 | number of each group */
 } AggLocal;
 
@@ -57,6 +72,7 @@ typedef struct Agg {
     KeyClass *classes;
     bool *copy_text, any_distinct;
     Direct direct;
+    LanePlan lanes;
     AggLocal **locals;   /* by worker; NULL where it did not run */
 } Agg;
 
@@ -68,13 +84,21 @@ typedef struct GroupSet {
 
 /* ---- agg_direct.c ---- */
 void direct_choose(Agg *a, u64 rows);
-bool direct_numbers(const Agg *a, AggLocal *l, const Vec *groups, u32 count, u32 *numbers);
-typedef void (*DirectVisit)(void *ctx, Worker *w, const u32 *indexes, u32 count, const u8 *states);
-/* Groups with index first … end-1 that any thread has seen, merged, in batches. `states` has room for VEC_SIZE states. */
-void direct_collect(const Agg *a, Worker *w, u32 first, u32 end, u8 *states, DirectVisit visit, void *ctx);
+/* The index of each row's group, in `buf` or where it stands already; NULL when a text comes with another dictionary. */
+const u32 *direct_numbers(const Agg *a, const Vec *groups, u32 count, u32 *buf);
 /* The key column of these groups. */
 void direct_key(const Agg *a, Arena *arena, u32 key, const u32 *indexes, u32 count, VecBuf *buf, Vec *ret);
 void agg_merge_state(const Agg *a, u8 *to, const u8 *from);
+
+/* ---- agg_lanes.c ---- */
+void lanes_choose(Agg *a);
+/* Rows of the groups in l->numbers into lanes; false when these rows have to go into the states of all calls. */
+bool lanes_add_batch(const Agg *a, AggLocal *l, Worker *w, const Batch *b);
+bool lanes_take(const AggLocal *l, u32 call);
+u8 *lanes_states(const Agg *a, AggLocal *l);
+typedef void (*DirectVisit)(void *ctx, Worker *w, const u32 *indexes, u32 count, const u8 *states);
+/* Groups with index first … end-1 that any thread has seen, merged, in batches. `states` has room for VEC_SIZE states. */
+void direct_collect(const Agg *a, Worker *w, u32 first, u32 end, u8 *states, DirectVisit visit, void *ctx);
 
 /* ---- agg_merge.c ---- */
 /* Bring all threads' hash groups together: one GroupSet or more. */

@@ -7,7 +7,7 @@
  */
 #include "backend/exec/agg.h"
 
-enum { DIRECT_MAX_DIMS = 1 << 22, DIRECT_MAX_BYTES = 256 << 20, REPLICATE_BELOW = 64, REPLICAS = 4 };
+enum { DIRECT_MAX_DIMS = 1 << 22, DIRECT_MAX_BYTES = 256 << 20 };
 
 static bool
 choose_key(const Agg *a, u32 i, DirectKey *ret)
@@ -54,8 +54,8 @@ direct_choose(Agg *a, u64 rows)
         if (dims > DIRECT_MAX_DIMS || dims > rows * 2 + 4096)
             return;
     }
-    d->replicas = dims <= REPLICATE_BELOW ? REPLICAS : 1;
-    u64 bytes = dims * d->replicas * (a->stride + 1);
+    lanes_choose(a);
+    u64 bytes = dims * (a->stride + 1 + a->lanes.step * sizeof(i64));
     u64 limit = a->exec->ctx->memory_limit_bytes;
     if (bytes > DIRECT_MAX_BYTES || (limit && bytes * exec_max_workers() > limit / 4))
         return;
@@ -114,37 +114,18 @@ add_key(const DirectKey *k, const Vec *v, u32 count, u32 *numbers)
     }
 }
 
-static void
-spread_replicas(u32 *restrict numbers, u32 count)
-{
-    for (u32 i = 0; i < count; i++)
-        numbers[i] = numbers[i] * REPLICAS + (i & (REPLICAS - 1));
-}
-
-static void
-mark_seen(u8 *restrict seen, const u32 *restrict numbers, u32 count)
-{
-    for (u32 i = 0; i < count; i++)
-        seen[numbers[i]] = 1;
-}
-
-bool
-direct_numbers(const Agg *a, AggLocal *l, const Vec *groups, u32 count, u32 *numbers)
+const u32 *
+direct_numbers(const Agg *a, const Vec *groups, u32 count, u32 *buf)
 {
     const Direct *d = &a->direct;
-    memset(numbers, 0, count * sizeof *numbers);
+    const Vec *v = &groups[0];
+    if (a->plan->group_count == 1 && v->codes && v->dict == d->keys[0].dict && !v->null_mask && !v->is_const)
+        return v->codes;
+    memset(buf, 0, count * sizeof *buf);
     for (u32 k = 0; k < a->plan->group_count; k++)
-        if (!add_key(&d->keys[k], &groups[k], count, numbers))
-            return false;
-    if (!l->direct_seen) {
-        u64 n = (u64)d->dims * d->replicas;
-        l->direct_seen = exec_alloc(l->worker, n);
-        l->direct_states = exec_alloc(l->worker, n * a->stride + 16);
-    }
-    if (d->replicas > 1)
-        spread_replicas(numbers, count);
-    mark_seen(l->direct_seen, numbers, count);
-    return true;
+        if (!add_key(&d->keys[k], &groups[k], count, buf))
+            return NULL;
+    return buf;
 }
 
 void
@@ -152,47 +133,6 @@ agg_merge_state(const Agg *a, u8 *to, const u8 *from)
 {
     for (u32 c = 0; c < a->plan->call_count; c++)
         a->plan->calls[c].kernel.merge(to + a->offsets[c], from + a->offsets[c]);
-}
-
-/* All threads' and replicas' states of one group into `to`; false when none has seen it. */
-static bool
-collect_group(const Agg *a, u32 index, u8 *to)
-{
-    bool found = false;
-    u32 replicas = a->direct.replicas;
-    for (u32 t = 0; t < a->exec->worker_count; t++) {
-        const AggLocal *l = a->locals[t];
-        if (!l || !l->direct_seen)
-            continue;
-        for (u64 at = (u64)index * replicas, end = at + replicas; at < end; at++) {
-            if (!l->direct_seen[at])
-                continue;
-            const u8 *from = l->direct_states + at * a->stride;
-            if (found)
-                agg_merge_state(a, to, from);
-            else
-                memcpy(to, from, a->stride);
-            found = true;
-        }
-    }
-    return found;
-}
-
-void
-direct_collect(const Agg *a, Worker *w, u32 first, u32 end, u8 *states, DirectVisit visit, void *ctx)
-{
-    u32 indexes[VEC_SIZE], count = 0;
-    for (u32 i = first; i < end; i++) {
-        if (!collect_group(a, i, states + (size_t)count * a->stride))
-            continue;
-        indexes[count++] = i;
-        if (count == VEC_SIZE) {
-            visit(ctx, w, indexes, count, states);
-            count = 0;
-        }
-    }
-    if (count)
-        visit(ctx, w, indexes, count, states);
 }
 
 void

@@ -194,10 +194,10 @@ hash_direct(void *ctx, Worker *w, const u32 *indexes, u32 count, const u8 *state
         key_form(&l->forms[k], l->worker, &v, count, &keys[k]);
     }
     key_hash(keys, a->plan->group_count, count, l->hashes);
-    keytable_add(&l->table, keys, l->hashes, count, l->numbers);
+    keytable_add(&l->table, keys, l->hashes, count, l->number_buf);
     l->states = agg_states(a, l->worker, l->states, &l->state_capacity, l->table.count);
     for (u32 i = 0; i < count; i++)
-        agg_merge_state(a, l->states + (size_t)l->numbers[i] * a->stride, states + (size_t)i * a->stride);
+        agg_merge_state(a, l->states + (size_t)l->number_buf[i] * a->stride, states + (size_t)i * a->stride);
     arena_reset(w->scratch);
 }
 
@@ -228,7 +228,7 @@ gather_sources(Agg *a)
     if (!m.source_count && !a->plan->group_count) { /* no row: still one result row */
         AggLocal *l = a->locals[0];
         u64 hash = 0;
-        keytable_add(&l->table, NULL, &hash, 1, l->numbers);
+        keytable_add(&l->table, NULL, &hash, 1, l->number_buf);
         l->states = agg_states(a, l->worker, l->states, &l->state_capacity, 1);
         m.sources[m.source_count++] = l;
     }

@@ -123,7 +123,7 @@ build_dense(HashJoin *h)
     h->dense = true;
     h->lo = lo;
     h->range = range;
-    h->index = exec_alloc(&h->exec->workers[0], (range + 1) * sizeof *h->index);
+    h->index = exec_alloc(&h->exec->workers[0], (range + 2) * sizeof *h->index); /* the last one stays 0: keys out of range */
     h->identity = !k.nulls && h->rows.row_count == range + 1;
     for (u64 i = h->rows.row_count; i-- > 0;)
         if (!k.nulls || !k.nulls[i]) {
@@ -179,6 +179,7 @@ typedef struct ProbeState {
     KeyVec *key_vecs;
     u64 *hashes;
     u32 *first;      /* first matching row of each left row */
+    u32 misses;      /* left rows without one */
     u16 *left_rows;  /* pairs of the output */
     u32 *right_rows;
     u8 *matched;
@@ -217,38 +218,77 @@ probe_open(Op *op, Worker *w)
     return st;
 }
 
+/* Rows by integer keys; their vector form is T. Return how many have none. */
+#define DENSE_ROWS(T)                                                                                                  \
+    static u32 identity_rows_##T(u32 *restrict first, const T *restrict keys, i64 lo, u64 range, u32 count)            \
+    {                                                                                                                  \
+        u32 misses = 0;                                                                                                \
+        for (u32 i = 0; i < count; i++) {                                                                              \
+            u64 at = (u64)keys[i] - (u64)lo;                                                                           \
+            first[i] = at <= range ? (u32)at : NO_ROW;                                                                 \
+            misses += at > range;                                                                                      \
+        }                                                                                                              \
+        return misses;                                                                                                 \
+    }                                                                                                                  \
+    static u32 index_rows_##T(u32 *restrict first, const T *restrict keys, const u32 *restrict index, i64 lo,          \
+                              u64 range, u32 count)                                                                    \
+    {                                                                                                                  \
+        u32 misses = 0;                                                                                                \
+        for (u32 i = 0; i < count; i++) {                                                                              \
+            u64 at = (u64)keys[i] - (u64)lo;                                                                           \
+            u32 row = index[MIN(at, range + 1)];                                                                       \
+            first[i] = row - 1; /* none: NO_ROW */                                                                     \
+            misses += row == 0;                                                                                        \
+        }                                                                                                              \
+        return misses;                                                                                                 \
+    }
+DENSE_ROWS(i32)
+DENSE_ROWS(i64)
+#undef DENSE_ROWS
+
+static void
+find_dense(const HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
+{
+    Vec v;
+    u64 range = h->range;
+    u32 n = b->count;
+    eval_run(&st->keys[0], w, b, &v);
+    if (v.phys == PHYS_I32 && !v.is_const)
+        st->misses = h->identity ? identity_rows_i32(st->first, v.data, h->lo, range, n)
+                                 : index_rows_i32(st->first, v.data, h->index, h->lo, range, n);
+    else {
+        key_form(&st->forms[0], w, &v, n, &st->key_vecs[0]);
+        const i64 *k = st->key_vecs[0].data;
+        st->misses = h->identity ? identity_rows_i64(st->first, k, h->lo, range, n) : index_rows_i64(st->first, k, h->index, h->lo, range, n);
+    }
+    for (u32 i = 0; v.null_mask && i < n; i++)
+        if (v.null_mask[i]) {
+            st->misses += st->first[i] != NO_ROW;
+            st->first[i] = NO_ROW;
+        }
+}
+
 static void
 find_first(const HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
 {
+    if (h->dense) {
+        find_dense(h, st, w, b);
+        return;
+    }
     for (u32 i = 0; i < h->join->key_count; i++) {
         Vec v;
         eval_run(&st->keys[i], w, b, &v);
         key_form(&st->forms[i], w, &v, b->count, &st->key_vecs[i]);
     }
-    if (h->dense) {
-        const i64 *k = st->key_vecs[0].data;
-        const u8 *nulls = st->key_vecs[0].nulls;
-        if (h->identity)
-            for (u32 i = 0; i < b->count; i++) {
-                u64 at = (u64)k[i] - (u64)h->lo;
-                st->first[i] = at <= h->range ? (u32)at : NO_ROW;
-            }
-        else
-            for (u32 i = 0; i < b->count; i++) {
-                u64 at = (u64)k[i] - (u64)h->lo;
-                st->first[i] = at <= h->range ? h->index[at] - 1 : NO_ROW;
-            }
-        for (u32 i = 0; nulls && i < b->count; i++)
-            if (nulls[i])
-                st->first[i] = NO_ROW;
-        return;
-    }
     key_hash(st->key_vecs, h->join->key_count, b->count, st->hashes);
     keytable_find(&h->table, st->key_vecs, st->hashes, b->count, st->first);
-    if (h->heads)
-        for (u32 i = 0; i < b->count; i++)
-            if (st->first[i] != NO_ROW)
-                st->first[i] = h->heads[st->first[i]] - 1;
+    st->misses = 0;
+    for (u32 i = 0; i < b->count; i++) {
+        if (st->first[i] == NO_ROW)
+            st->misses++;
+        else if (h->heads)
+            st->first[i] = h->heads[st->first[i]] - 1;
+    }
 }
 
 static void
@@ -295,27 +335,31 @@ check_residual(HashJoin *h, ProbeState *st, Worker *w, const Batch *b, u32 count
     return passed;
 }
 
+/* Left rows that have a partner, and the partners. */
+static u32
+matches(const u32 *restrict first, u32 count, u16 *restrict left_rows, u32 *restrict right_rows)
+{
+    u32 found = 0;
+    for (u32 i = 0; i < count; i++) {
+        left_rows[found] = (u16)i;
+        right_rows[found] = first[i];
+        found += first[i] != NO_ROW;
+    }
+    return found;
+}
+
 /* No chains, no residual: at most one pair a left row. */
 static void
 probe_unique(HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
 {
-    bool left = h->join->kind == BJOIN_LEFT, outer = false;
-    u32 count = 0;
-    if (left) {
-        for (u32 i = 0; i < b->count; i++)
-            outer |= st->first[i] == NO_ROW;
+    if (h->join->kind == BJOIN_LEFT || !st->misses) {
         u32 *t = st->right_rows;
         st->right_rows = st->first;
         st->first = t;
-        emit_pairs(h, st, w, b, b->count, true, outer);
+        emit_pairs(h, st, w, b, b->count, true, st->misses > 0);
         return;
     }
-    for (u32 i = 0; i < b->count; i++) {
-        st->left_rows[count] = (u16)i;
-        st->right_rows[count] = st->first[i];
-        count += st->first[i] != NO_ROW;
-    }
-    emit_pairs(h, st, w, b, count, count == b->count, false);
+    emit_pairs(h, st, w, b, matches(st->first, b->count, st->left_rows, st->right_rows), false, false);
 }
 
 static void

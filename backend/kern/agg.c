@@ -48,6 +48,13 @@ count_rows_merge(void *to, const void *from)
     *(u64 *)to += *(const u64 *)from;
 }
 
+static void
+count_rows_add(u8 *states, u32 stride, const i64 *sums UNUSED, const i64 *rows, u32 count)
+{
+    for (u32 i = 0; i < count; i++)
+        *(u64 *)(void *)(states + (size_t)i * stride) += (u64)rows[i];
+}
+
 static u32
 count_rows_finish(const u8 *states, u32 stride, u32 first, u32 count, u8 arg_scale UNUSED, Vec *ret)
 {
@@ -116,6 +123,16 @@ sum64_merge(void *to, const void *from)
     const Sum64 *b = from;
     a->sum += b->sum;
     a->n += b->n;
+}
+
+static void
+sum64_add(u8 *states, u32 stride, const i64 *sums, const i64 *rows, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        Sum64 *s = (void *)(states + (size_t)i * stride);
+        s->sum += sums[i];
+        s->n += (u64)rows[i];
+    }
 }
 
 static u32
@@ -210,6 +227,16 @@ sum128_merge(void *to, const void *from)
     const Sum128 *b = from;
     a->sum += b->sum;
     a->n = add_counts(a->n, b->n);
+}
+
+static void
+sum128_add(u8 *states, u32 stride, const i64 *sums, const i64 *rows, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        Sum128 *s = (void *)(states + (size_t)i * stride);
+        s->sum += sums[i];
+        s->n += (u64)rows[i]; /* far below the mark */
+    }
 }
 
 static u32
@@ -607,24 +634,26 @@ typedef struct AggRow {
 } AggRow;
 
 #define ROW(op, arg, state, update, groups, merge, finish, ret) \
-    {AOP_##op, arg, {sizeof(state), ret, 0, update, groups, merge, finish}},
+    {AOP_##op, arg, {sizeof(state), ret, 0, NULL, update, groups, merge, finish}},
+#define SUM_ROW(op, arg, state, update, groups, add, merge, finish, ret) \
+    {AOP_##op, arg, {sizeof(state), ret, 0, add, update, groups, merge, finish}},
 #define ORDER_ROWS(arg, name, ret) \
     ROW(MIN, arg, Best_##name, min_##name##_update, min_##name##_groups, merge_min_##name, best_##name, ret) \
     ROW(MAX, arg, Best_##name, max_##name##_update, max_##name##_groups, merge_max_##name, best_##name, ret)
 
 static const AggRow ROWS_OF_KERNELS[] = {
-    ROW(SUM, PHYS_I16, Sum64, sum_i16_update, sum_i16_groups, sum64_merge, sum64_finish, PHYS_I64)
-    ROW(SUM, PHYS_I32, Sum64, sum_i32_update, sum_i32_groups, sum64_merge, sum64_finish, PHYS_I64)
-    ROW(SUM, PHYS_I64, Sum128, sum_i64_update, sum_i64_groups, sum128_merge, sum128_finish, PHYS_D128)
-    ROW(SUM, PHYS_D64, Sum128, sum_d64_update, sum_d64_groups, sum128_merge, sum128_finish, PHYS_D128)
+    SUM_ROW(SUM, PHYS_I16, Sum64, sum_i16_update, sum_i16_groups, sum64_add, sum64_merge, sum64_finish, PHYS_I64)
+    SUM_ROW(SUM, PHYS_I32, Sum64, sum_i32_update, sum_i32_groups, sum64_add, sum64_merge, sum64_finish, PHYS_I64)
+    SUM_ROW(SUM, PHYS_I64, Sum128, sum_i64_update, sum_i64_groups, sum128_add, sum128_merge, sum128_finish, PHYS_D128)
+    SUM_ROW(SUM, PHYS_D64, Sum128, sum_d64_update, sum_d64_groups, sum128_add, sum128_merge, sum128_finish, PHYS_D128)
     ROW(SUM, PHYS_D128, Sum192, sum_d128_update, sum_d128_groups, sum192_merge, sum192_finish, PHYS_D128)
     ROW(SUM, PHYS_NUM, SumNum, sum_num_update, sum_num_groups, sumnum_merge, sumnum_finish, PHYS_NUM)
     ROW(SUM, PHYS_F32, SumF32, sum_f32_update, sum_f32_groups, sumf32_merge, sumf32_finish, PHYS_F32)
     ROW(SUM, PHYS_F64, SumF64, sum_f64_update, sum_f64_groups, sumf64_merge, sumf64_finish, PHYS_F64)
-    ROW(AVG, PHYS_I16, Sum64, sum_i16_update, sum_i16_groups, sum64_merge, avg64_finish, PHYS_NUM)
-    ROW(AVG, PHYS_I32, Sum64, sum_i32_update, sum_i32_groups, sum64_merge, avg64_finish, PHYS_NUM)
-    ROW(AVG, PHYS_I64, Sum128, sum_i64_update, sum_i64_groups, sum128_merge, avg128_finish, PHYS_NUM)
-    ROW(AVG, PHYS_D64, Sum128, sum_d64_update, sum_d64_groups, sum128_merge, avg128_finish, PHYS_NUM)
+    SUM_ROW(AVG, PHYS_I16, Sum64, sum_i16_update, sum_i16_groups, sum64_add, sum64_merge, avg64_finish, PHYS_NUM)
+    SUM_ROW(AVG, PHYS_I32, Sum64, sum_i32_update, sum_i32_groups, sum64_add, sum64_merge, avg64_finish, PHYS_NUM)
+    SUM_ROW(AVG, PHYS_I64, Sum128, sum_i64_update, sum_i64_groups, sum128_add, sum128_merge, avg128_finish, PHYS_NUM)
+    SUM_ROW(AVG, PHYS_D64, Sum128, sum_d64_update, sum_d64_groups, sum128_add, sum128_merge, avg128_finish, PHYS_NUM)
     ROW(AVG, PHYS_D128, Sum192, sum_d128_update, sum_d128_groups, sum192_merge, avg192_finish, PHYS_NUM)
     ROW(AVG, PHYS_NUM, SumNum, sum_num_update, sum_num_groups, sumnum_merge, avgnum_finish, PHYS_NUM)
     ROW(AVG, PHYS_F32, SumF64, avg_f32_update, avg_f32_groups, sumf64_merge, avgf64_finish, PHYS_F64)
@@ -643,7 +672,7 @@ static const AggRow ROWS_OF_KERNELS[] = {
     ORDER_ROWS(PHYS_STR, str, PHYS_STR)
 };
 
-static const AggKernel COUNT_ROWS = {sizeof(u64), PHYS_I64, 0, count_rows_update, count_rows_groups, count_rows_merge,
+static const AggKernel COUNT_ROWS = {sizeof(u64), PHYS_I64, 0, count_rows_add, count_rows_update, count_rows_groups, count_rows_merge,
                                      count_rows_finish};
 
 bool

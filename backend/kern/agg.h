@@ -17,6 +17,9 @@ typedef struct AggKernel {
     u32 state_bytes; /* a multiple of 8 */
     PhysType ret_phys;
     u8 ret_scale;
+    /* Counts and sums of integers can be gathered in lanes first (exec/agg_lanes.c): rows[i] values that sum up to sums[i] enter the
+     * i-th of `count` states. NULL: these cannot. */
+    void (*add)(u8 *states, u32 stride, const i64 *sums, const i64 *rows, u32 count);
     /* arg is NULL for count(*); rows that are NULL do not count */
     void (*update)(void *state, const Vec *arg, u32 count);
     void (*update_groups)(u8 *states, u32 stride, const u32 *groups, const Vec *arg, u32 count);

@@ -63,6 +63,7 @@ typedef struct KernTable {
     i64 (*sum_i32)(const i32 *v, const u8 *nulls, u32 count);
     /* count <= VEC_SIZE; *ret_has_min: INT64_MIN (the NaN of D64) is among the values. */
     i128 (*sum_i64)(const i64 *v, const u8 *nulls, u32 count, bool *ret_has_min);
+    u64 (*bits_i64)(const i64 *v, u32 count); /* all bits that a value has beside its sign: v ^ (v >> 63), ORed */
     u32 (*count_bytes)(const u8 *mask, u32 count); /* how many are 1 */
 } KernTable;
 

@@ -1,6 +1,7 @@
 /* test_kern.c: the tables of functions and aggregates, and the kernels against slow references. */
 #include "backend/kern/agg.h"
 #include "backend/kern/func.h"
+#include "backend/kern/lanes.h"
 
 #include "backend/kern/map.h"
 #include "common/type/numeric.h"
@@ -389,6 +390,41 @@ START_TEST(known_sums_and_averages)
 }
 END_TEST
 
+/* Lanes against a plain loop: both kinds, extreme values of the few kind, every number of sums, odd counts. */
+START_TEST(lanes_count_and_sum)
+{
+    static u32 groups[VEC_SIZE];
+    static i64 data[LANES_MAX][VEC_SIZE], lanes[LANES_FEW * (1 + LANES_MAX)], want[LANES_FEW * (1 + LANES_MAX)];
+    const u32 counts[] = {0, 1, 3, 4, 2047, VEC_SIZE};
+    const u32 dims[] = {1, 7, LANES_FEW};
+    const i64 end = (i64)1 << LANES_FEW_BITS;
+    u64 mixed = 1;
+    for (u32 round = 0; round < 2 * (1 + LANES_MAX) * COUNT_OF(counts) * COUNT_OF(dims); round++) {
+        u32 sums = round / 2 % (1 + LANES_MAX), count = counts[round / 2 / (1 + LANES_MAX) % COUNT_OF(counts)];
+        u32 dim = dims[round / 2 / (1 + LANES_MAX) / COUNT_OF(counts)], step = 1 + sums;
+        const i64 *values[LANES_MAX];
+        memset(lanes, 0, sizeof lanes);
+        memset(want, 0, sizeof want);
+        for (u32 i = 0; i < count; i++) {
+            mixed = mixed * 6364136223846793005ull + 1442695040888963407ull;
+            groups[i] = (u32)(mixed >> 33) % dim;
+            want[groups[i] * step]++;
+            for (u32 k = 0; k < sums; k++) {
+                data[k][i] = k == 0 ? -end : k == 1 ? end - 1 : (i64)(mixed >> 20) % end;
+                want[groups[i] * step + 1 + k] += data[k][i];
+            }
+        }
+        for (u32 k = 0; k < LANES_MAX; k++)
+            values[k] = data[k];
+        if (round % 2)
+            lanes_add(lanes, groups, values, sums, count);
+        else
+            lanes_add_few(lanes, dim, groups, values, sums, count);
+        ck_assert_msg(memcmp(lanes, want, sizeof want) == 0, "round %u: %u sums, %u rows, %u groups", round, sums, count, dim);
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -403,6 +439,7 @@ main(void)
     tcase_add_test(t, positions_of_ones);
     tcase_add_test(t, groups_and_merges_give_what_one_state_gives);
     tcase_add_test(t, known_sums_and_averages);
+    tcase_add_test(t, lanes_count_and_sum);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
