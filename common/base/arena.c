@@ -18,7 +18,7 @@
 #define UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
 
-enum { CHUNK_MIN = 8 * 1024, CHUNK_MAX = 1024 * 1024, ALIGNMENT = 16 };
+enum { CHUNK_MIN = 8 * 1024, CHUNK_MAX = 1024 * 1024, ALIGNMENT = 16, HUGE_PAGE = 2 << 20 };
 
 typedef struct Chunk {
     struct Chunk *next;
@@ -207,19 +207,41 @@ arena_printf(Arena *a, const char *format, ...)
     return text;
 }
 
+static void *
+map_plain(size_t mapped)
+{
+    void *p = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* Aligned to a huge page, so that the first touch is one fault a huge page instead of 512. */
+static void *
+map_huge(size_t mapped)
+{
+    u8 *p = map_plain(mapped + HUGE_PAGE);
+    if (!p)
+        return NULL;
+    size_t before = ALIGN_UP((uintptr_t)p, (uintptr_t)HUGE_PAGE) - (uintptr_t)p;
+    if (before)
+        munmap(p, before);
+    munmap(p + before + mapped, HUGE_PAGE - before);
+    madvise(p + before, mapped, MADV_HUGEPAGE);
+    return p + before;
+}
+
 void *
 arena_big_alloc(Arena *a, size_t size)
 {
     if (size > SIZE_MAX / 2)
         return full(a, size);
     size_t mapped = ALIGN_UP(size + sizeof(Big), (size_t)4096);
+    if (mapped >= HUGE_PAGE / 2)
+        mapped = ALIGN_UP(mapped, (size_t)HUGE_PAGE);
     if (a->used > a->limit || mapped > a->limit - a->used)
         return full(a, size);
-    Big *b = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (b == MAP_FAILED)
+    Big *b = mapped % HUGE_PAGE ? map_plain(mapped) : map_huge(mapped);
+    if (!b)
         return full(a, size);
-    if (mapped >= (4u << 20))
-        madvise(b, mapped, MADV_HUGEPAGE);
     b->mapped = mapped;
     b->next = a->bigs;
     b->link = &a->bigs;
