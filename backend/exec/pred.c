@@ -171,7 +171,9 @@ range_may_pass(const RangeTest *t, const void *min, const void *max)
     if (t->none)
         return false;
     i64 least = stored_int(t->phys, min), most = stored_int(t->phys, max);
-    bool wraps = hi < lo || t->span >= (u64)INT64_MAX;
+    i128 min_value, max_value;
+    domain_of(t->phys, &min_value, &max_value);
+    bool wraps = hi < lo || hi > max_value || t->span >= (u64)INT64_MAX; /* all but one value: on past the largest to the smallest */
     if (t->phys == PHYS_D64 && hi == D64_NAN)
         return most >= lo; /* an upward range; blocks with a NaN have no min and max */
     return wraps || (most >= lo && least <= hi);
