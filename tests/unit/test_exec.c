@@ -1,7 +1,9 @@
 /* test_exec.c: operators against plain loops, on tables made by hand in private memory, with one thread and with several. */
+#include "backend/exec/pred.h"
 #include "backend/exec/run.h"
 #include "backend/plan/planner.h"
 #include "common/store/shape.h"
+#include "common/type/numeric.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -734,6 +736,74 @@ START_TEST(top_skips_blocks_and_orders_nulls)
 END_TEST
 
 /* ---- plans ---- */
+/* ---- ranges and zone maps ---- */
+
+static bool
+compare_holds(PlanOp op, int c)
+{
+    switch (op) {
+    case OP_EQ: return c == 0;
+    case OP_NE: return c != 0;
+    case OP_LT: return c < 0;
+    case OP_LE: return c <= 0;
+    case OP_GT: return c > 0;
+    default: return c >= 0;
+    }
+}
+
+static void
+store_int(PhysType phys, i64 v, void *at)
+{
+    u32 width = phys_width(phys);
+    memcpy(at, &v, width); /* little-endian */
+}
+
+static void
+check_ranges(PhysType phys, u32 scale, const i64 *values, u32 count)
+{
+    u32 width = phys_width(phys);
+    u8 data[64 * 8], mask[64];
+    ck_assert_uint_le(count, 64);
+    for (u32 i = 0; i < count; i++)
+        store_int(phys, values[i], data + (size_t)i * width);
+    for (u32 k = 0; k < count * 3; k++) {
+        /* the values themselves, and between them */
+        i128 at = (i128)values[k / 3] * 10 + (i128)(k % 3) * 5 - 5;
+        Value v = {.type = TYPE_NUMERIC, .typmod = -1, .num = num_make(at, scale + 1)};
+        for (PlanOp op = OP_EQ; op <= OP_GE; op++) {
+            RangeTest t = range_test(phys, scale, op, &v);
+            Vec vec = {.phys = phys, .scale = (u8)scale, .data = data};
+            range_mask(&t, &vec, count, true, mask);
+            bool holds[64];
+            for (u32 i = 0; i < count; i++) {
+                i128 x = (i128)values[i] * 10;
+                holds[i] = compare_holds(op, x < at ? -1 : x > at);
+                ck_assert_msg(mask[i] == holds[i], "phys %d op %d value %lld constant %u", phys, op, (long long)values[i], k);
+            }
+            for (u32 i = 0; i < count; i++)
+                for (u32 j = i; j < count; j++)
+                    if (holds[i] || holds[j])
+                        ck_assert_msg(range_may_pass(&t, data + (size_t)i * width, data + (size_t)j * width),
+                                      "phys %d op %d block %u to %u skipped, constant %u", phys, op, i, j, k);
+        }
+    }
+}
+
+START_TEST(ranges_against_comparisons)
+{
+    static const i64 BITS[] = {0, 1};
+    static const i64 SHORTS[] = {INT16_MIN, INT16_MIN + 1, -300, -1, 0, 1, 2, 255, 256, INT16_MAX - 1, INT16_MAX};
+    static const i64 INTS[] = {INT32_MIN, INT32_MIN + 1, -65537, -1, 0, 1, 65535, 65536, 131071, INT32_MAX - 1, INT32_MAX};
+    static const i64 BIG[] = {INT64_MIN, INT64_MIN + 1, INT32_MIN, -1, 0, 1, INT32_MAX, (i64)1 << 40, INT64_MAX - 1, INT64_MAX};
+    static const i64 DECIMALS[] = {-999999999999999999, -100, -1, 0, 1, 99, 100, 12345, 999999999999999999};
+    check_ranges(PHYS_BOOL, 0, BITS, COUNT_OF(BITS));
+    check_ranges(PHYS_I16, 0, SHORTS, COUNT_OF(SHORTS));
+    check_ranges(PHYS_I32, 0, INTS, COUNT_OF(INTS));
+    check_ranges(PHYS_I64, 0, BIG, COUNT_OF(BIG));
+    check_ranges(PHYS_D64, 2, DECIMALS, COUNT_OF(DECIMALS));
+}
+END_TEST
+
 START_TEST(plan_shapes)
 {
     static Catch c;
@@ -782,6 +852,7 @@ main(int argc, char **argv)
     tcase_add_test(t, loop_join);
     tcase_add_test(t, sort_and_top);
     tcase_add_test(t, top_skips_blocks_and_orders_nulls);
+    tcase_add_test(t, ranges_against_comparisons);
     tcase_add_test(t, plan_shapes);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
