@@ -18,6 +18,7 @@
 #include "common/base/say.h"
 #include "common/shm/publish.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -91,15 +92,31 @@ session_statement_begin(Session *s, const char *text, u32 len)
     interrupt_check();
 }
 
+/* The running statement as it may stand in the log: what follows a PASSWORD is nobody's business. */
+static const char *
+loggable_statement(const Session *s, char text[BOX_STATEMENT_BYTES])
+{
+    static const char WORD[] = "password", HIDDEN[] = " ...";
+    memcpy(text, s->box->statement, BOX_STATEMENT_BYTES);
+    char *at = strcasestr(text, WORD);
+    if (at && at[sizeof WORD - 1]) {
+        at += sizeof WORD - 1;
+        snprintf(at, (size_t)(text + BOX_STATEMENT_BYTES - at), "%s", HIDDEN);
+    }
+    return text;
+}
+
 void
 session_statement_end(Session *s)
 {
     i64 limit_ms = conf_int(&s->boot->conf, log_min_duration_statement);
+    char text[BOX_STATEMENT_BYTES];
     interrupt_statement_end();
     if (UNLIKELY(limit_ms >= 0) && s->source) {
         i64 took_us = env->wall_us() - s->statement_start_us;
         if (took_us >= limit_ms * 1000)
-            say_info("statement of %s took %lld.%03lld ms: %s", s->role_name, (long long)(took_us / 1000), (long long)(took_us % 1000), s->box->statement);
+            say_info("statement of %s took %lld.%03lld ms: %s", s->role_name, (long long)(took_us / 1000), (long long)(took_us % 1000),
+                     loggable_statement(s, text));
     }
     s->source = NULL;
 }
@@ -205,13 +222,14 @@ static void
 recover(Session *s, const Catch *c)
 {
     Error err = c->error;
+    char text[BOX_STATEMENT_BYTES];
     bool fatal = c->fatal || !s->signed_in;
     if (s->recovering)
         leave(s, 1);
     s->recovering = true;
     interrupt_statement_end();
     if (err.code == ERR_INTERNAL_ERROR || err.code == ERR_DATA_CORRUPTED)
-        say_error("%s (statement: %.200s)", err.message, s->box->statement);
+        say_error("%s (statement: %.200s)", err.message, loggable_statement(s, text));
     if (!wire_is_dead(s->wire))
         reply_error(s->wire, fatal ? REPLY_FATAL : REPLY_ERROR, &err);
     if (fatal || wire_is_dead(s->wire)) {

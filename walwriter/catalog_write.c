@@ -168,6 +168,13 @@ world_reserve_catalog(World *w, bool beyond, Error *err)
     return false;
 }
 
+void
+world_unreserve_catalog(World *w, bool beyond)
+{
+    if (!beyond)
+        w->promised_catalog_bytes -= MIN(w->promised_catalog_bytes, (u64)CATALOG_PROMISE);
+}
+
 static void
 catalog_changed(World *w, u64 promised_bytes)
 {

@@ -4,7 +4,7 @@
  *
  * A name that is being given or taken is locked, so that two requests for one name meet; DROP and TRUNCATE take the table's
  * exclusive lock, which waits for transactions with locks or rows in it. The walwriter gives new ids, in the fields left for them.
- * Nothing depends on the order of two changes in one request except that they are applied in it.
+ * Each change is judged against the catalog as it is, so one request may not change the same thing twice.
  * Fails: the user's errors; applying cannot fail (the records were decoded before, memory is reserved).
  */
 #include "walwriter/writer.h"
@@ -92,22 +92,50 @@ refused(const Ask *a, ErrCode code, const char *format, Str name)
 }
 
 static Judged
-take(const Ask *a, LockTag tag)
+take(const Ask *a, LockTag tag, LockMode mode)
 {
     LockHold *h;
-    switch (locks_take(a->w->locks, a->tx->slot, tag, LOCK_EXCLUSIVE, &h)) {
-    case LOCK_GRANTED: return JUDGED_YES;
-    case LOCK_BUSY: return judge_park(a->w, tag, LOCK_EXCLUSIVE);
-    case LOCK_NO_MEMORY: break;
+    switch (locks_take(a->w->locks, a->tx->slot, tag, mode, &h)) {
+    case LOCK_BUSY: return judge_park(a->w, tag, mode);
+    case LOCK_NO_MEMORY: error_set(a->err, ERR_OUT_OF_MEMORY, "out of memory"); return JUDGED_ERROR;
+    case LOCK_GRANTED: break;
     }
-    error_set(a->err, ERR_OUT_OF_MEMORY, "out of memory");
-    return JUDGED_ERROR;
+    if (h->serial == a->tx->serial && h->mode == LOCK_EXCLUSIVE) {
+        error_set(a->err, ERR_PROTOCOL_VIOLATION, "malformed request: the same thing is changed twice");
+        return JUDGED_ERROR;
+    }
+    h->serial = a->tx->serial;
+    return JUDGED_YES;
+}
+
+static LockTag
+name_tag(u16 what, Str name)
+{
+    return (LockTag){0, LOCK_NAME, what, hash_bytes(name.ptr, name.len)};
 }
 
 static Judged
 take_name(const Ask *a, u16 what, Str name)
 {
-    return take(a, (LockTag){0, LOCK_NAME, what, hash_bytes(name.ptr, name.len)});
+    return take(a, name_tag(what, name), LOCK_EXCLUSIVE);
+}
+
+/* The role is there and stays until this is applied. */
+static Judged
+keep_role(const Ask *a, u32 role_id)
+{
+    const RoleDef *r = catalog_role(a->root, role_id);
+    return r ? take(a, name_tag(NAME_OF_ROLE, r->name), LOCK_INTENT) : JUDGED_REPLAN;
+}
+
+static Judged
+keep_roles(const Ask *a, const AclItem *acl, u32 count)
+{
+    Judged j = JUDGED_YES;
+    for (u32 i = 0; i < count && j == JUDGED_YES; i++)
+        if (acl[i].role_id) /* 0: PUBLIC */
+            j = keep_role(a, acl[i].role_id);
+    return j;
 }
 
 static bool
@@ -129,6 +157,10 @@ judge_create_table(const Ask *a, CatalogChange *c)
             if (!t.columns[t.keys[k].columns[i]].not_null)
                 return refused(a, ERR_INVALID_TABLE_DEFINITION, "primary key \"%s\" has a column that may be NULL", t.keys[k].name);
     Judged j = take_name(a, NAME_OF_TABLE, t.name);
+    if (j == JUDGED_YES)
+        j = keep_role(a, t.owner_id);
+    if (j == JUDGED_YES)
+        j = keep_roles(a, t.acl, t.acl_count);
     if (j != JUDGED_YES)
         return j;
     if (catalog_find_table(a->root, t.name))
@@ -150,7 +182,7 @@ judge_table_change(const Ask *a, const CatalogChange *c)
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "must be owner of table %s", t->name);
     if (c->kind == WAL_TRUNCATE && !catalog_allows(a->root, t, a->role->role_id, ACL_TRUNCATE))
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %s", t->name);
-    return take(a, (LockTag){id, LOCK_TABLE, 0, 0});
+    return take(a, (LockTag){id, LOCK_TABLE, 0, 0}, LOCK_EXCLUSIVE);
 }
 
 static bool
@@ -180,7 +212,7 @@ judge_role(const Ask *a, CatalogChange *c)
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, c->kind == WAL_ALTER_ROLE ? "permission denied" : "permission denied to create role",
                        r.name);
     Judged j = take_name(a, NAME_OF_ROLE, r.name);
-    if (j == JUDGED_YES && old)
+    if (j == JUDGED_YES && old && !str_eq(old->name, r.name))
         j = take_name(a, NAME_OF_ROLE, old->name);
     if (j != JUDGED_YES)
         return j;
@@ -234,10 +266,8 @@ judge_acl(const Ask *a, const CatalogChange *c)
         return JUDGED_REPLAN;
     if (!owns(a, t))
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %s", t->name);
-    for (u32 i = 0; i < count; i++)
-        if (acl[i].role_id && !catalog_role(a->root, acl[i].role_id))
-            return JUDGED_REPLAN;
-    return take(a, (LockTag){0, LOCK_NAME, NAME_OF_ACL, id});
+    Judged j = keep_roles(a, acl, count);
+    return j == JUDGED_YES ? take(a, (LockTag){0, LOCK_NAME, NAME_OF_ACL, id}, LOCK_EXCLUSIVE) : j;
 }
 
 static Judged
@@ -272,9 +302,13 @@ ddl_judge(Writer *w, Tx *tx, Error *err)
         Judged j = judge_change(&a, &tx->changes[i]);
         if (j != JUDGED_YES)
             return j;
-        if (!world_reserve_catalog(w->world, ddl_gives_back(tx->changes[i].kind), err))
-            return JUDGED_ERROR;
     }
+    for (u32 i = 0; i < tx->change_count; i++)
+        if (!world_reserve_catalog(w->world, ddl_gives_back(tx->changes[i].kind), err)) {
+            while (i-- > 0)
+                world_unreserve_catalog(w->world, ddl_gives_back(tx->changes[i].kind));
+            return JUDGED_ERROR;
+        }
     return JUDGED_YES;
 }
 

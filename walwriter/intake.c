@@ -29,10 +29,11 @@ grow_array(void **array, u32 *capacity, u32 want, size_t size)
     return true;
 }
 
+/* `len` was read from the box once, by intake_scan, which made room in the group for so much: the box may say something else by now. */
 static bool
-copy_request(Tx *tx, const BoxShm *b, Error *err)
+copy_request(Tx *tx, const BoxShm *b, u32 len, Error *err)
 {
-    u32 len = b->req_len, need;
+    u32 need;
     tx->kind = (ReqKind)b->req_kind;
     tx->flags = b->req_flags;
     tx->version = b->req_version;
@@ -164,12 +165,12 @@ judge(Writer *w, Tx *tx)
 }
 
 static void
-handle(Writer *w, Tx *tx, const BoxShm *b, u64 seq)
+handle(Writer *w, Tx *tx, const BoxShm *b, u32 len, u64 seq)
 {
     Error err;
     tx->seen_seq = tx->seq = seq;
     tx->values_checked = tx->deletes_noted = false;
-    if (!copy_request(tx, b, &err) || !parse_request(tx, &err)) {
+    if (!copy_request(tx, b, len, &err) || !parse_request(tx, &err)) {
         refuse(w, tx, &err);
         return;
     }
@@ -264,14 +265,14 @@ intake_scan(Writer *w)
             u64 seq;
             if ((pass == 0 && !follow_slot(w, tx)) || !tx->in_use || tx->state != TX_IDLE || !has_request(tx, b, &seq))
                 continue;
-            u32 bytes = MIN(b->req_len, (u32)BOX_AREA_BYTES);
+            u32 len = observe_u32(&b->req_len), bytes = MIN(len, (u32)BOX_AREA_BYTES);
             bool bulk = bytes > BULK_REQUEST_BYTES;
             if (bulk && (pass == 0 || bulk_bytes >= TURN_BULK_BYTES))
                 continue;
             if (!w->stopped && !commit_room(w, CHAIN_RECORD_BYTES + bytes + COMMIT_RECORD_BYTES))
                 return; /* the boxes keep their requests until a group comes back */
             bulk_bytes += bulk ? bytes : 0;
-            handle(w, tx, b, seq);
+            handle(w, tx, b, len, seq);
         }
 }
 

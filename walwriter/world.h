@@ -79,6 +79,8 @@ void world_drop_block(World *w, u32 table_id, u64 block);
 /* ---- catalog ---- */
 /* beyond: the change may go beyond the budget, because it gives memory back or must work. */
 MUST_CHECK bool world_reserve_catalog(World *w, bool beyond, Error *err);
+/* What was reserved for a change that will not be logged. */
+void world_unreserve_catalog(World *w, bool beyond);
 u32 world_next_table_id(World *w);
 u32 world_next_role_id(World *w);
 void world_create_table(World *w, const TableDef *def); /* def points to private memory; copied */

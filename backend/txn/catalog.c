@@ -56,6 +56,11 @@ txn_drop_tables(Txn *t, const u32 *table_ids, u32 count)
     u32 len = 0;
     for (u32 i = 0; i < count; i++) {
         ByteBuf b = {0};
+        bool named_before = false;
+        for (u32 k = 0; k < i && !named_before; k++)
+            named_before = table_ids[k] == table_ids[i];
+        if (named_before) /* DROP TABLE a, a */
+            continue;
         catrec_put_id(&b, table_ids[i]);
         len = put_record(t, len, WAL_DROP_TABLE, &b);
     }

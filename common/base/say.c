@@ -24,16 +24,33 @@ say_level(SayLevel lowest)
     lowest_level = lowest;
 }
 
-/* Append text with control characters shown as \xNN, never past the line. */
+/* Bytes of the character here that a terminal would obey and not show: C0 and C1 controls, line separators, marks that turn the direction. */
+static u32
+unshown_bytes(const u8 *c)
+{
+    if (c[0] < 32 || c[0] == 127)
+        return 1;
+    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
+        return 2;
+    if (c[0] != 0xe2 || (c[1] != 0x80 && c[1] != 0x81))
+        return 0;
+    bool marks = c[1] == 0x80 ? (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae)) : (c[2] >= 0xa6 && c[2] <= 0xa9);
+    return marks ? 3 : 0;
+}
+
+/* Append text with such characters shown as \xNN, never past the line. */
 static size_t
 append_escaped(char *line, size_t len, const char *text)
 {
+    u32 hidden = 0;
     for (; *text && len < LINE_MAX_BYTES - 5; text++) {
         u8 c = (u8)*text;
-        if (c < 32 || c == 127)
+        hidden = hidden ? hidden : unshown_bytes((const u8 *)text);
+        if (hidden)
             len += (size_t)sprintf(line + len, "\\x%02x", c);
         else
             line[len++] = (char)c;
+        hidden -= hidden > 0;
     }
     return len;
 }

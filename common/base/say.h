@@ -2,7 +2,7 @@
  * say.h
  *    Lines for the operator: one line an event, to standard error, with time, process id and level.
  *
- * Control characters are escaped and a line is at most 1,000 bytes, so nobody can forge a second one. say_fatal ends the
+ * Control characters and marks of direction are escaped and a line is at most 1,000 bytes, so nobody can forge a second one. say_fatal ends the
  * process with status 1, say_panic with abort() (a broken invariant of ours). No allocation, no lock: one write(2).
  */
 #ifndef SAY_H

@@ -110,6 +110,9 @@ proc_title_init(int argc, char **argv)
     if (!moved)
         return;
     environ = moved;
+    char *behind = argv[argc - 1] + strlen(argv[argc - 1]) + 1;
+    if (behind < end) /* what /proc shows as the environment: it may hold a password */
+        explicit_bzero(behind, (size_t)(end - behind));
     title_at = argv[0];
     title_room = (size_t)(end - argv[0]);
 }

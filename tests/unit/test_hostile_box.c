@@ -1,0 +1,417 @@
+/*
+ * test_hostile_box.c
+ *    A backend that has been taken over writes what it likes into its box (I6): random and mutated requests, forged table ids, schema versions, row
+ *    ids, generations, lengths that change under the walwriter's eyes, catalog changes that contradict each other. The walwriter must live, answer,
+ *    and keep a store that passes store_verify; a restart must read the log back to the same rows.
+ */
+#include "common/base/env.h"
+#include "common/disk/catrec.h"
+#include "common/disk/part.h"
+#include "common/disk/record.h"
+#include "common/shm/publish.h"
+#include "common/shm/request.h"
+#include "walwriter/writer.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SLOTS = 4, MEMORY = 1 << 30, SEGMENT = 8 << 20, ROUNDS = 6000 };
+
+static Shm shm;
+static char folder[64];
+static int wal_dir;
+static Writer *writer;
+static pthread_t writer_thread;
+static u64 stop_writer;
+static u64 random_state = 88172645463325252ull;
+
+static u64
+random_u64(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    return random_state ^= random_state << 17;
+}
+
+static u32 below(u32 n) { return (u32)(random_u64() % n); }
+
+/* ---- the walwriter as a thread ---- */
+
+static void *
+run_writer(void *unused)
+{
+    Error err;
+    char password[] = "";
+    WriterOptions o = {.shm = &shm, .wal_dir_fd = wal_dir, .segment_bytes = SEGMENT, .engine = IO_ENGINE_RING, .root_password = password};
+    (void)unused;
+    ck_assert_msg(writer_open(&o, &writer, &err), "%s", err.message);
+    while (!observe_u64(&stop_writer))
+        writer_turn(writer);
+    writer_close(writer);
+    return NULL;
+}
+
+static void
+start(void)
+{
+    ck_assert_int_eq(shm_create(&shm, SLOTS, MEMORY), 0);
+    for (u32 i = 0; i < SLOTS; i++) {
+        shm.control->slots[i].pub_role_id = ROLE_ROOT;
+        shm.control->slots[i].pub_generation = 1;
+        shm.control->slots[i].pub_state = SLOT_TAKEN;
+    }
+    stop_writer = 0;
+    pthread_create(&writer_thread, NULL, run_writer, NULL);
+    while (!observe_u64(&shm.writer->pub_ready))
+        usleep(1000);
+}
+
+static void
+stop(void)
+{
+    u64 one = 1;
+    publish_u64(&stop_writer, 1);
+    ck_assert_int_eq(write(shm.writer_event_fd, &one, sizeof one), sizeof one);
+    pthread_join(writer_thread, NULL);
+}
+
+static void
+setup(void)
+{
+    strcpy(folder, "/tmp/ggs3db-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    wal_dir = open(folder, O_RDONLY | O_DIRECTORY);
+    start();
+}
+
+static void
+teardown(void)
+{
+    char command[128];
+    stop();
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* ---- the box ---- */
+
+static AnsStatus
+ask(u32 slot, ReqKind kind, const u8 *bytes, u32 len)
+{
+    BoxShm *b = shm_box(&shm, slot);
+    u64 seq = observe_u64(&b->pub_req_seq) + 1;
+    if (bytes)
+        memcpy(b->area, bytes, MIN(len, (u32)BOX_AREA_BYTES));
+    b->req_kind = kind;
+    relax_store_u32(&b->req_len, len);
+    b->req_generation = 1;
+    b->req_flags = below(4);
+    b->req_version = random_u64();
+    b->req_deadline_ns = 1; /* who has to wait is told so at once */
+    publish_u64_fenced(&b->pub_req_seq, seq);
+    shm_ring_writer(&shm);
+    for (u64 until = env->monotonic_ns() + 20000000000ull; observe_u64(&b->pub_ans_seq) != seq;) {
+        u32 latch = observe_u32(&b->pub_latch);
+        ck_assert_msg(env->monotonic_ns() < until, "the walwriter does not answer");
+        if (observe_u64(&b->pub_ans_seq) != seq)
+            latch_wait(&b->pub_latch, latch, env->monotonic_ns() + 1000000);
+    }
+    return (AnsStatus)b->ans_status;
+}
+
+static u32
+put_record(u8 *to, u32 at, u16 kind, const ByteBuf *b)
+{
+    memcpy(to + at + RECORD_HEAD_BYTES, b->data, b->len);
+    return at + record_frame(to + at, kind, 0, (u32)b->len);
+}
+
+static void
+verify(void)
+{
+    Error err;
+    BoxShm *b = shm_box(&shm, SLOTS - 1);
+    Snapshot s = snapshot_pin(&shm, b);
+    ck_assert_msg(store_verify(&s, VERIFY_CONTENTS, &err), "%s", err.message);
+    snapshot_unpin(b);
+}
+
+/* Digest of all tables with names t0, t1. */
+static u64
+digest(void)
+{
+    BoxShm *b = shm_box(&shm, SLOTS - 1);
+    Snapshot s = snapshot_pin(&shm, b);
+    u64 sum = 0;
+    for (u32 i = 0; i < 2; i++) {
+        char name[4] = {'t', (char)('0' + i), 0};
+        const TableDef *d = catalog_find_table(s.root, str_of(name));
+        sum = sum * 31 + (d ? store_digest(&s, store_table(s.root, d->table_id), NULL) : 7);
+    }
+    snapshot_unpin(b);
+    return sum;
+}
+
+/* ---- requests that are right ---- */
+
+static const ColumnDef COLUMNS[3] = {
+    {.name = {"id", 2}, .type = TYPE_INT8, .phys = PHYS_I64, .typmod = -1, .not_null = 1},
+    {.name = {"n", 1}, .type = TYPE_INT4, .phys = PHYS_I32, .typmod = -1},
+    {.name = {"note", 4}, .type = TYPE_TEXT, .phys = PHYS_STR, .typmod = -1},
+};
+static const KeyDef KEY = {.name = {"t_pkey", 6}, .primary = 1, .column_count = 1, .columns = {0}};
+static const AclItem NO_ACL[1];
+
+static u32
+put_create(u8 *to, u32 at, const char *name)
+{
+    ByteBuf b = {0};
+    TableDef t = {.schema_version = 1, .owner_id = ROLE_ROOT, .column_count = 3, .key_count = 1, .name = str_of(name), .columns = COLUMNS,
+                  .keys = &KEY, .acl = NO_ACL};
+    catrec_put_table(&b, &t);
+    at = put_record(to, at, WAL_CREATE_TABLE, &b);
+    buf_free(&b);
+    return at;
+}
+
+static u32
+put_id(u8 *to, u32 at, u16 kind, u32 id)
+{
+    ByteBuf b = {0};
+    catrec_put_id(&b, id);
+    at = put_record(to, at, kind, &b);
+    buf_free(&b);
+    return at;
+}
+
+static u32
+put_role(u8 *to, u32 at, u16 kind, u32 id, const char *name)
+{
+    ByteBuf b = {0};
+    RoleDef r = {.role_id = id, .name = str_of(name), .can_login = 1, .inherit = 1, .connection_limit = -1};
+    catrec_put_role(&b, &r, "");
+    at = put_record(to, at, kind, &b);
+    buf_free(&b);
+    return at;
+}
+
+static u32
+id_of(const char *name)
+{
+    BoxShm *b = shm_box(&shm, SLOTS - 1);
+    Snapshot s = snapshot_pin(&shm, b);
+    const TableDef *d = catalog_find_table(s.root, str_of(name));
+    u32 id = d ? d->table_id : 0;
+    snapshot_unpin(b);
+    return id;
+}
+
+/* Some rows for table `id`: INSERT with all columns, UPDATE of n, DELETE. */
+static u32
+put_part(u8 *to, u32 at, PartKind kind, u32 id, u32 rows)
+{
+    static i64 ids[64];
+    static i32 ns[64];
+    static u8 indexes[64], nulls[64];
+    static u64 old[64];
+    static const u32 LENGTHS[2] = {3, 5};
+    PartColumn c[3] = {{.column = 0, .phys = PHYS_I64, .values = ids},
+                       {.column = 1, .phys = PHYS_I32, .values = ns, .null_bytes = nulls},
+                       {.column = 2, .phys = PHYS_STR, .distinct = 2, .lengths = LENGTHS, .texts = "abcdefgh", .indexes = indexes, .index_width = 1}};
+    for (u32 i = 0; i < rows; i++) {
+        ids[i] = below(3000);
+        ns[i] = (i32)random_u64();
+        indexes[i] = (u8)below(2);
+        nulls[i] = (u8)below(2);
+        old[i] = ROW_ID(1 + below(2), below(200));
+    }
+    PartView p = {.kind = kind, .table_id = id, .schema_version = 1, .row_count = rows, .columns = c, .column_count = 3, .old_rows = old};
+    if (kind == PART_UPDATE) {
+        p.columns = c + 1;
+        p.column_count = 1;
+    } else if (kind == PART_DELETE)
+        p.column_count = 0;
+    u32 len = part_write(&p, to + at + RECORD_HEAD_BYTES);
+    return at + record_frame(to + at, (u16)kind, 0, len);
+}
+
+/* ---- tests ---- */
+
+/* Rows, or catalog changes: both in one request are refused. */
+static u32
+make_request(u8 *to, const u32 tables[2])
+{
+    bool rows = below(4) != 0;
+    u32 len = 0;
+    for (u32 n = 1 + below(3); n > 0; n--) {
+        u32 id = below(8) ? tables[below(2)] : below(4) ? below(200) : (u32)random_u64();
+        switch (rows ? 6 : below(6)) {
+        case 0: len = put_create(to, len, below(2) ? "t2" : "t3"); break;
+        case 1: len = put_id(to, len, WAL_TRUNCATE, id); break;
+        case 2: len = put_role(to, len, WAL_CREATE_ROLE, 0, below(2) ? "a" : "b"); break;
+        case 3: len = put_role(to, len, WAL_ALTER_ROLE, 10 + below(30), below(2) ? "a" : "c"); break;
+        case 4: len = put_id(to, len, WAL_DROP_ROLE, 10 + below(30)); break;
+        case 5: len = put_id(to, len, WAL_DROP_TABLE, below(2) ? id : id_of(below(2) ? "t2" : "t3")); break;
+        default: len = put_part(to, len, (PartKind)(1 + below(3)), id, 1 + below(60)); break;
+        }
+    }
+    return len;
+}
+
+/* Change some bytes, mostly in heads. */
+static void
+mutate(u8 *bytes, u32 len)
+{
+    static const u8 EDGES[] = {0, 1, 0x7f, 0x80, 0xff, 8, 16};
+    for (u32 n = below(4); n > 0 && len > 0; n--) {
+        u32 at = below(below(2) ? MIN(len, 80u) : len);
+        bytes[at] = below(2) ? EDGES[below(COUNT_OF(EDGES))] : (u8)random_u64();
+    }
+}
+
+START_TEST(random_and_mutated_requests)
+{
+    static u8 bytes[BOX_AREA_BYTES] __attribute__((aligned(8)));
+    u32 answers[8] = {0};
+    for (u32 round = 0; round < ROUNDS; round++) {
+        if (!id_of("t0"))
+            ck_assert_int_eq(ask(2, REQ_WRITE, bytes, put_create(bytes, 0, "t0")), ANS_OK);
+        if (!id_of("t1"))
+            ck_assert_int_eq(ask(2, REQ_WRITE, bytes, put_create(bytes, 0, "t1")), ANS_OK);
+        u32 tables[2] = {id_of("t0"), id_of("t1")}, len = make_request(bytes, tables);
+        if (below(2))
+            mutate(bytes, len);
+        if (below(50) == 0)
+            for (u32 i = 0; i < len; i++)
+                bytes[i] = (u8)random_u64();
+        if (below(30) == 0)
+            len = below(2) ? (u32)random_u64() : below(len + 1);
+        ReqKind kind = below(40) == 0 ? (ReqKind)random_u64() : below(2) ? REQ_WRITE : (ReqKind)(1 + below(6));
+        answers[ask(below(2), kind, bytes, len) & 7]++;
+        if (round % 500 == 0) {
+            ask(0, REQ_ROLLBACK, NULL, 0);
+            ask(1, REQ_ROLLBACK, NULL, 0);
+            verify();
+        }
+    }
+    ck_assert_uint_gt(answers[ANS_OK], 100);
+    ck_assert_uint_gt(answers[ANS_ERROR], 100);
+    ask(0, REQ_ROLLBACK, NULL, 0);
+    ask(1, REQ_ROLLBACK, NULL, 0);
+    verify();
+    u64 before = digest();
+    stop();
+    start();
+    verify();
+    ck_assert_uint_eq(digest(), before);
+}
+END_TEST
+
+START_TEST(changes_that_contradict_each_other)
+{
+    u8 bytes[8192] __attribute__((aligned(8)));
+    u32 len = put_create(bytes, put_create(bytes, 0, "twin"), "twin");
+    ck_assert_int_eq(ask(0, REQ_WRITE, bytes, len), ANS_ERROR);
+    verify();
+    len = put_role(bytes, put_role(bytes, 0, WAL_CREATE_ROLE, 0, "twin"), WAL_CREATE_ROLE, 0, "twin");
+    ck_assert_int_eq(ask(0, REQ_WRITE, bytes, len), ANS_ERROR);
+    ck_assert_int_eq(ask(0, REQ_WRITE, bytes, put_create(bytes, 0, "twin")), ANS_OK);
+    len = put_id(bytes, put_id(bytes, 0, WAL_DROP_TABLE, id_of("twin")), WAL_DROP_TABLE, id_of("twin"));
+    ck_assert_int_eq(ask(0, REQ_WRITE, bytes, len), ANS_ERROR);
+    ck_assert_int_eq(ask(0, REQ_WRITE, bytes, put_id(bytes, 0, WAL_DROP_TABLE, id_of("twin"))), ANS_OK);
+    verify();
+}
+END_TEST
+
+/* What a request was promised goes back when it is refused: else a thousand of them would fill the memory for everybody. */
+START_TEST(refused_changes_promise_nothing)
+{
+    u8 bytes[8192] __attribute__((aligned(8)));
+    ck_assert_int_eq(ask(0, REQ_WRITE, bytes, put_create(bytes, 0, "there")), ANS_OK);
+    for (u32 i = 0; i < 1500; i++) {
+        u32 len = put_create(bytes, put_create(bytes, 0, "new"), "there");
+        ck_assert_int_eq(ask(0, REQ_WRITE, bytes, len), ANS_ERROR);
+        ck_assert_int_eq(shm_box(&shm, 0)->ans_error.code, ERR_DUPLICATE_TABLE);
+    }
+    ck_assert_int_eq(ask(0, REQ_WRITE, bytes, put_create(bytes, 0, "new")), ANS_OK);
+    verify();
+}
+END_TEST
+
+/* The length grows after the walwriter has looked whether the group has room. */
+static u64 stop_flipping;
+
+static void *
+flip_length(void *unused)
+{
+    BoxShm *b = shm_box(&shm, 0);
+    (void)unused;
+    while (!observe_u64(&stop_flipping)) {
+        relax_store_u32(&b->req_len, BOX_AREA_BYTES);
+        relax_store_u32(&b->req_len, 16);
+    }
+    return NULL;
+}
+
+START_TEST(a_length_that_changes)
+{
+    static u8 bytes[BOX_AREA_BYTES] __attribute__((aligned(8)));
+    pthread_t flipper;
+    u32 parts = 0;
+    ck_assert_int_eq(ask(0, REQ_WRITE, bytes, put_create(bytes, 0, "t0")), ANS_OK);
+    for (u32 at = 0; at + 4096 < BOX_AREA_BYTES; parts++)
+        at = put_part(bytes, at, PART_INSERT, id_of("t0"), 60);
+    memcpy(shm_box(&shm, 0)->area, bytes, sizeof bytes);
+    stop_flipping = 0;
+    pthread_create(&flipper, NULL, flip_length, NULL);
+    for (u32 i = 0; i < 500; i++)
+        ask(0, i % 3 ? REQ_PART : REQ_WRITE, NULL, 16);
+    publish_u64(&stop_flipping, 1);
+    pthread_join(flipper, NULL);
+    ask(0, REQ_ROLLBACK, NULL, 0);
+    verify();
+}
+END_TEST
+
+/* A generation that is not the slot's is not looked at; the right one is. */
+START_TEST(a_forged_generation)
+{
+    BoxShm *b = shm_box(&shm, 1);
+    u8 bytes[4096] __attribute__((aligned(8)));
+    b->req_len = put_create(bytes, 0, "forged");
+    memcpy(b->area, bytes, b->req_len);
+    b->req_kind = REQ_WRITE;
+    b->req_generation = 7;
+    publish_u64_fenced(&b->pub_req_seq, observe_u64(&b->pub_req_seq) + 1);
+    shm_ring_writer(&shm);
+    ck_assert_int_eq(ask(0, REQ_WRITE, bytes, put_create(bytes, 0, "other")), ANS_OK);
+    ck_assert_uint_eq(id_of("forged"), 0);
+    ck_assert_int_eq(ask(1, REQ_WRITE, bytes, put_create(bytes, 0, "right")), ANS_OK);
+    verify();
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("hostile box");
+    TCase *c = tcase_create("box");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 240);
+    tcase_add_test(c, random_and_mutated_requests);
+    tcase_add_test(c, changes_that_contradict_each_other);
+    tcase_add_test(c, refused_changes_promise_nothing);
+    tcase_add_test(c, a_length_that_changes);
+    tcase_add_test(c, a_forged_generation);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? 1 : 0;
+}
