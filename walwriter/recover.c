@@ -362,7 +362,8 @@ recover_run(World *world, Shm *shm, Io *io, int wal_dir_fd, bool take_over, Reco
     if (take_over) {
         r.published = world_version(world);
         from = observe_u64(&shm->writer->pub_takeover_lsn);
-        ok = ok && wal_read(io, wal_dir_fd, from, find_done_chains, &r, &ignored, err);
+        if (from < r.published) /* else no frame of a published chain is read */
+            ok = ok && wal_read(io, wal_dir_fd, from, find_done_chains, &r, &ignored, err);
     }
     ok = ok && wal_read(io, wal_dir_fd, from, replay_frame, &r, &ret->verdict, err);
     while (r.chain_count > 0) {

@@ -110,33 +110,121 @@ class Reader(threading.Thread):
             c.close()
 
 
+class Bulk(Client):
+    """COPYs batches that need several frames, adds 1 to all rows of one, makes and drops tables. All of it is judged like the groups."""
+
+    ROWS = 20000
+
+    def __init__(self, ledger, number):
+        super().__init__(ledger, number)
+        self.batches = {}   # batch -> [state of its COPY, additions, additions that may be]
+        self.tables = {}    # number -> [states in which it may be: True, False]
+
+    def outcome(self, work):
+        begin = time.monotonic()
+        try:
+            work()
+            return "acked"
+        except ServerError as e:
+            self.codes[e.code] = self.codes.get(e.code, 0) + 1
+            if e.fields.get("S") == "FATAL":
+                raise ConnectionError(str(e))
+            time.sleep(0.005)
+            return "unknown" if e.code == "08007" else "refused"
+        finally:
+            self.longest = max(self.longest, time.monotonic() - begin)
+
+    def copy(self, c):
+        self.n += 1
+        b = self.batches[self.n] = ["unknown", 0, 0]
+        first = self.n * self.ROWS
+        data = "".join(f"{first + i}\t{self.n}\t0\tsome text of row {i % 1000} in batch {self.n}\n" for i in range(self.ROWS)).encode()
+        b[0] = self.outcome(lambda: c.copy_in("COPY bulk FROM STDIN", data))
+
+    def raise_all(self, c):
+        b = self.batches[self.n]
+        b[2] += 1
+        how = self.outcome(lambda: c.query(f"UPDATE bulk SET v = v + 1, note = note || '.' WHERE batch = {self.n}"))
+        b[2] -= how != "unknown"
+        b[1] += how == "acked"
+
+    def table(self, c):
+        n = self.n
+        self.tables[n] = [True, False]
+        how = self.outcome(lambda: c.query(f"CREATE TABLE made_{n} (id integer PRIMARY KEY, note text)"))
+        self.tables[n] = {"acked": [True], "refused": [False], "unknown": [True, False]}[how]
+        if how == "acked" and n % 2:
+            self.tables[n] = [True, False]
+            how = self.outcome(lambda: c.query(f"DROP TABLE made_{n}"))
+            self.tables[n] = {"acked": [False], "refused": [True], "unknown": [True, False]}[how]
+
+    def run(self):
+        c = None
+        while not self.ledger.stopping:
+            try:
+                if c is None:
+                    c = Connection(self.ledger.address, timeout=60)
+                self.copy(c)
+                self.raise_all(c)
+                self.table(c)
+            except (OSError, ConnectionError, ServerError):
+                self.lost_connections += 1
+                c = None
+                time.sleep(0.02)
+        if c:
+            c.close()
+
+    def compare(self, c, lost, phantoms):
+        found = {int(b): (int(n), int(low), int(high)) for b, n, low, high in c.query("SELECT batch, count(*), min(v), max(v) FROM bulk GROUP BY batch")}
+        for n, (state, sure, maybe) in self.batches.items():
+            if n not in found:
+                lost += [f"batch {n}"] if state == "acked" else []
+                continue
+            rows, low, high = found[n]
+            if state == "refused" or rows != self.ROWS or low != high or high > sure + maybe:
+                phantoms.append(f"batch {n} ({state}): {rows} rows, v {low} to {high}, expected {sure} + {maybe}")
+            if low < sure:
+                lost.append(f"batch {n}: v {low} < {sure}")
+        for n, states in self.tables.items():
+            try:
+                c.query(f"SELECT count(*) FROM made_{n}")
+                there = True
+            except ServerError:
+                there = False
+            if there not in states:
+                (phantoms if there else lost).append(f"table made_{n}: {there}, may be {states}")
+
+
 class Ledger:
-    def __init__(self, server, clients=4, readers=1):
+    def __init__(self, server, clients=4, readers=1, bulk=False):
         self.address = server.folder + f"/.s.PGSQL.{server.port}"
         self.server = server
         self.stopping = False
         self.clients = [Client(self, i) for i in range(clients)]
         self.readers = [Reader(self) for _ in range(readers)]
+        self.bulk = [Bulk(self, 1000)] if bulk else []
 
     def create(self):
         c = Connection(self.address)
         for t in TABLES:
             c.query(t)
+        if self.bulk:
+            c.query("CREATE TABLE bulk (id bigint PRIMARY KEY, batch integer, v bigint, note text)")
         c.query("INSERT INTO counter VALUES " + ", ".join(f"({i}, 0)" for i in range(len(self.clients))))
         c.close()
         return self
 
     def start(self):
-        for t in self.clients + self.readers:
+        for t in self.clients + self.readers + self.bulk:
             t.start()
         return self
 
     def stop(self):
         """True when every thread ended."""
         self.stopping = True
-        for t in self.clients + self.readers:
+        for t in self.clients + self.readers + self.bulk:
             t.join(70)
-        return not any(t.is_alive() for t in self.clients + self.readers)
+        return not any(t.is_alive() for t in self.clients + self.readers + self.bulk)
 
     @property
     def acked(self):
@@ -145,14 +233,14 @@ class Ledger:
     @property
     def codes(self):
         found = {}
-        for c in self.clients:
+        for c in self.clients + self.bulk:
             for code, n in c.codes.items():
                 found[code] = found.get(code, 0) + n
         return found
 
     @property
     def lost_connections(self):
-        return sum(t.lost_connections for t in self.clients + self.readers)
+        return sum(t.lost_connections for t in self.clients + self.readers + self.bulk)
 
     def wait_progress(self, seconds=30):
         """Seconds until the next acknowledgement; None: none came."""
@@ -169,8 +257,10 @@ class Ledger:
         for client, n, rows in c.query("SELECT client, n, count(*) FROM ledger GROUP BY client, n"):
             found.setdefault(int(client), {})[int(n)] = int(rows)
         counters = {int(a): int(b) for a, b in c.query("SELECT client, n FROM counter")}
-        c.close()
         lost, phantoms = [], []
+        for b in self.bulk:
+            b.compare(c, lost, phantoms)
+        c.close()
         for t in self.clients:
             have, add = found.get(t.number, {}), counters.get(t.number, -1)
             lost += [f"client {t.number} group {n}" for n in t.acked if have.get(n) != 3]
