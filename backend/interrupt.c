@@ -21,12 +21,17 @@ interrupt_pending(void)
     return proc_flag(PROC_CANCEL) || proc_flag(PROC_ALARM) || proc_flag(PROC_STOP) || proc_flag(PROC_QUIT);
 }
 
-/* An immediate shutdown leaves at once: there is nothing shared that a backend could leave half done (I1). */
+void
+interrupt_quit(void)
+{
+    if (UNLIKELY(proc_flag(PROC_QUIT)))
+        _exit(1);
+}
+
 static void
 leave_if_told(void)
 {
-    if (proc_flag(PROC_QUIT))
-        _exit(1);
+    interrupt_quit();
     if (proc_flag(PROC_STOP))
         err_throw_fatal(ERR_ADMIN_SHUTDOWN, "terminating connection due to administrator command");
 }

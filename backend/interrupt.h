@@ -11,6 +11,8 @@
 bool interrupt_pending(void);
 /* Session thread or a helper with a catch: throws 57014 or 57P01 when one is pending. */
 void interrupt_check(void);
+/* An immediate shutdown leaves at once: there is nothing shared that a backend could leave half done (I1). */
+void interrupt_quit(void);
 
 /* ---- for the session loop ---- */
 /* A statement starts: what was pending before is forgotten, the timer runs (timeout_ms 0: none). */

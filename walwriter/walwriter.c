@@ -27,6 +27,8 @@ enum {
     WAIT_MAX_NS = 1000 * 1000 * 1000,
     RECLAIM_EVERY_NS = 20 * 1000 * 1000,
     RECLAIM_PIECES = 4,
+    REOPEN_EVERY_NS = 500 * 1000 * 1000,
+    REFUSE_EVERY_US = 10 * 1000,
 };
 
 /* ---- opening ---- */
@@ -125,6 +127,64 @@ adopt_boxes(Writer *w, const Recovered *r)
     answer_flush(w);
 }
 
+/* Its commit is in the log: whether it counts is known once the new log has begun. */
+static bool
+is_logged(const Recovered *r, u32 slot, u64 sequence)
+{
+    for (u32 i = 0; i < r->answer_count; i++)
+        if (r->answers[i].slot == slot && r->answers[i].sequence == sequence)
+            return true;
+    return false;
+}
+
+/* Who waits and is not in the log is told why nothing can be written. */
+static void
+refuse_boxes(Writer *w, const Recovered *r, const Error *err)
+{
+    for (u32 i = 0; i < w->slot_count; i++) {
+        const BoxShm *b = shm_box(w->shm, i);
+        u64 asked = observe_u64(&b->pub_req_seq);
+        if (observe_u32(&w->shm->control->slots[i].pub_state) != SLOT_TAKEN || asked == observe_u64(&b->pub_ans_seq) || is_logged(r, i, asked))
+            continue;
+        w->txs[i].seq = asked;
+        answer_put(w, &w->txs[i], ANS_ERROR, 0, 0, err);
+    }
+    answer_flush(w);
+}
+
+/* The disk takes no new segment: wait a little, telling who asks. That is work, too: who is killed at it says nothing about its successor. */
+static void
+wait_for_disk(Writer *w, const Recovered *r, const Error *err)
+{
+    WriterShm *shm = w->shm->writer;
+    if (shm->pub_writes_stopped != (u32)err->code || !w->stopped) {
+        say_error("%s: changes are refused until it can be written, reads go on", err->message);
+        publish_u64(&shm->pub_ready, observe_u64(&shm->pub_ready) + 1);
+    }
+    w->stopped = err->code;
+    publish_u32(&shm->pub_writes_stopped, err->code);
+    for (u64 until_ns = env->monotonic_ns() + REOPEN_EVERY_NS; env->monotonic_ns() < until_ns;) {
+        if (proc_flag(PROC_QUIT) || proc_flag(PROC_STOP) || proc_flag(PROC_FAST_STOP))
+            _exit(2);
+        refuse_boxes(w, r, err);
+        usleep(REFUSE_EVERY_US);
+    }
+}
+
+/* A world that is taken over has readers, who need no log: until the disk takes a new segment it is tried again, and changes are refused (P5). */
+static bool
+begin_log(Writer *w, const WriterOptions *o, const Recovered *r, Error *err)
+{
+    while (!wal_writer_open(w->io, o->wal_dir_fd, r->verdict.valid_through, r->verdict.last_epoch, o->segment_bytes, &w->wal, err)) {
+        if (!o->take_over || (err->code != ERR_DISK_FULL && err->code != ERR_IO_ERROR))
+            return false;
+        wait_for_disk(w, r, err);
+    }
+    w->stopped = ERR_NONE;
+    publish_u32(&o->shm->writer->pub_writes_stopped, ERR_NONE);
+    return true;
+}
+
 static void
 say_recovered(const Writer *w, const Recovered *r, u64 begun_ns, const char *engine_why)
 {
@@ -155,7 +215,7 @@ open_all(Writer *w, const WriterOptions *o, Error *err)
     bool ok = world_open(o->shm, o->take_over, &w->world, err) &&
               recover_run(w->world, o->shm, w->io, o->wal_dir_fd, o->take_over, &r, err) &&
               is_complete(o, &r, err) &&
-              wal_writer_open(w->io, o->wal_dir_fd, r.verdict.valid_through, r.verdict.last_epoch, o->segment_bytes, &w->wal, err);
+              begin_log(w, o, &r, err);
     if (ok && r.version > world_version(w->world))
         world_publish(w->world, r.version);
     if (ok)

@@ -110,6 +110,7 @@ ask_collect(Txn *t, Error *ret_error)
             shm_ring_writer(t->shm);
             withdrawn = true;
         }
+        interrupt_quit(); /* nobody may be left to answer */
         latch_wait(&b->pub_latch, latch, env->monotonic_ns() + LOOK_AGAIN_MS * 1000000ull);
     }
     pass_on(t);
