@@ -32,6 +32,7 @@ static __thread bool interrupted;
 
 bool interrupt_pending(void) { return interrupted; }
 void interrupt_check(void) { if (interrupted) err_throw(ERR_QUERY_CANCELED, "canceling statement due to user request"); }
+void interrupt_quit(void) {}
 
 /* ---- the walwriter as a thread ---- */
 
