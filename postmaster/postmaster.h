@@ -40,6 +40,7 @@ typedef struct Postmaster {
     Child walwriter, checkpointer;
     Child *backends; /* one a slot */
     u32 backend_count, releasing_count;
+    u32 refusing_count; /* children that say no */
     u64 walwriter_started_ns;
     u64 walwriter_ready_before; /* pub_ready when it was started */
     u32 walwriter_deaths; /* in quick succession */

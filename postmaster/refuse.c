@@ -7,6 +7,7 @@
 #include "postmaster/postmaster.h"
 
 #include "common/base/bytes.h"
+#include "common/base/env.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -17,11 +18,12 @@ enum { WAIT_MS = 2000, PACKET_MAX = 10000, CODE_SSL = 80877103, CODE_GSS = 80877
 
 /* Exactly n bytes within the time, or false. */
 static bool
-read_exactly(int fd, u8 *to, size_t n)
+read_exactly(int fd, u8 *to, size_t n, u64 until_ns)
 {
     for (size_t got = 0; got < n;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        if (poll(&p, 1, WAIT_MS) != 1)
+        u64 now_ns = env->monotonic_ns();
+        if (now_ns >= until_ns || poll(&p, 1, (int)((until_ns - now_ns) / 1000000) + 1) != 1)
             return false;
         ssize_t r = recv(fd, to + got, n - got, 0);
         if (r <= 0)
@@ -43,11 +45,12 @@ void
 refuse_client(int fd, ErrCode code, const char *message)
 {
     u8 packet[PACKET_MAX], answer[512] = "E";
+    u64 until_ns = env->monotonic_ns() + WAIT_MS * 1000000ull; /* in all: who sends a byte now and then is not waited for */
     for (int tries = 0; tries < 3; tries++) {
-        if (!read_exactly(fd, packet, 8))
+        if (!read_exactly(fd, packet, 8, until_ns))
             _exit(0);
         u32 len = get_be32(packet), request = get_be32(packet + 4);
-        if (len < 8 || len > PACKET_MAX || request == CODE_CANCEL || !read_exactly(fd, packet + 8, len - 8))
+        if (len < 8 || len > PACKET_MAX || request == CODE_CANCEL || !read_exactly(fd, packet + 8, len - 8, until_ns))
             _exit(0);
         if (request != CODE_SSL && request != CODE_GSS)
             break;

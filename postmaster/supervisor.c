@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { QUICK_DEATHS_MAX = 5, KILL_AFTER_MS = 5000, ACCEPTS_A_TURN = 64 };
+enum { QUICK_DEATHS_MAX = 5, KILL_AFTER_MS = 5000, ACCEPTS_A_TURN = 64, REFUSERS_MAX = 64 };
 #define QUICK_DEATH_NS 10000000000ull
 
 typedef NORETURN void (*RoleMain)(Boot *);
@@ -112,12 +112,13 @@ static void
 refuse(Postmaster *pm, int fd, ErrCode code, const char *message)
 {
     i32 parent = getpid();
-    pid_t pid = fork();
+    pid_t pid = pm->refusing_count < REFUSERS_MAX ? fork() : -1; /* a flood is closed without a word */
     if (pid == 0) {
         proc_die_with_parent(parent);
         listen_close_all(pm, false);
         refuse_client(fd, code, message);
     }
+    pm->refusing_count += pid > 0;
     close(fd);
 }
 
@@ -263,12 +264,15 @@ reap(Postmaster *pm)
                 say_error("checkpointer %s", describe_exit(status, how, sizeof how));
                 start_checkpointer(pm);
             }
-        } else
-            for (u32 i = 0; i < pm->boot.shm.slot_count; i++)
-                if (pm->backends[i].pid == pid) {
-                    backend_died(pm, &pm->backends[i], status);
-                    break;
-                }
+        } else {
+            u32 i = 0;
+            while (i < pm->boot.shm.slot_count && pm->backends[i].pid != pid)
+                i++;
+            if (i < pm->boot.shm.slot_count)
+                backend_died(pm, &pm->backends[i], status);
+            else
+                pm->refusing_count -= pm->refusing_count > 0;
+        }
     }
 }
 
