@@ -208,6 +208,7 @@ static void
 release_slot(Writer *w, Tx *tx)
 {
     u64 one = 1;
+    publish_u64(&shm_box(w->shm, tx->slot)->pub_pin_epoch, 0); /* its owner was reaped: the pin died with it */
     if (tx->state == TX_LOGGED) {
         tx->abandoned = true;
         return;

@@ -4,7 +4,7 @@
  *
  * One page-aligned box a slot, BOX_STRIDE apart in one memfd. The backend of the slot maps its own box read-write and all
  * others read-only; the walwriter maps all read-write. No word is written by two processes:
- * the first page and the request area by the backend, the second page by the walwriter.
+ * the first page and the request area by the backend, the second page by the walwriter (which also takes away the pin of a dead owner).
  *
  * Asking: 1. the backend writes the request into `area` and req_*; 2. publishes pub_req_seq = last + 1; 3. full fence; looks
  * at WriterShm.pub_asleep and writes the eventfd if it is set. Answering: 1. the walwriter writes ans_*; 2. publishes pub_ans_seq = the
