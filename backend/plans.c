@@ -94,7 +94,7 @@ plans_find(Session *s, const char *text, u32 len, const TypeId *declared, u32 de
     u64 h = hash_of(text, len, declared, declared_count);
     for (CachedPlan *p = c->buckets[h % BUCKETS]; p; p = p->chain)
         if (p->hash == h && p->text_len == len && memcmp(p->text, text, len) == 0 && p->declared_count == declared_count &&
-            memcmp(p->declared, declared, declared_count * sizeof *declared) == 0) {
+            (!declared_count || memcmp(p->declared, declared, declared_count * sizeof *declared) == 0)) {
             if (!plans_is_current(s, p)) {
                 leave_cache(s, p);
                 return NULL;
