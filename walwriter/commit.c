@@ -83,7 +83,7 @@ tx_forget(Writer *w, Tx *tx)
     tx->bulk_count = 0;
     unlist_bulk(w, tx);
     tx->state = TX_IDLE;
-    tx->kept = tx->abandoned = false;
+    tx->abandoned = false;
     tx->part_count = tx->change_count = 0;
     if (tx->frame_capacity > FRAME_KEPT_BYTES) {
         free(tx->frame);

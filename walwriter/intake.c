@@ -121,11 +121,11 @@ static void
 park(Writer *w, Tx *tx)
 {
     Error err;
-    /* Who has been told nothing and staged nothing need not hold its place in a table while it waits: a request for the
-     * whole table would wait for it in vain. */
-    bool may_drop = !tx->kept && !tx->chain;
+    /* Who waits with no row of its own, or for the table itself, need not hold its place in a table meanwhile: a request for the whole
+     * table, which holds rows that others wait for, would wait for it in vain. After RETRY, too: the successor it was to keep may not
+     * have been known. */
     u64 rows = locks_owner_count(w->locks, tx->slot, LOCK_ROW) + locks_owner_count(w->locks, tx->slot, LOCK_KEY);
-    if (may_drop && tx->bulk_count == 0 && (rows == 0 || w->park_tag.space == LOCK_TABLE))
+    if (!tx->chain && tx->bulk_count == 0 && (rows == 0 || w->park_tag.space == LOCK_TABLE))
         locks_release_all(w->locks, tx->slot, tx_granted, w);
     if (!locks_wait(w->locks, tx->slot, w->park_tag, w->park_mode)) {
         error_set(&err, ERR_DEADLOCK_DETECTED, "deadlock detected");
@@ -150,7 +150,6 @@ judge(Writer *w, Tx *tx)
         break;
     case JUDGED_RETRY:
         tx_drop_chain(w, tx);
-        tx->kept = true;
         w->shm->writer->retries++;
         answer_put(w, tx, ANS_RETRY, world_version(w->world), 0, NULL);
         break;

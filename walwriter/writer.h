@@ -85,7 +85,6 @@ typedef struct Tx {
     u32 slot, generation;
     TxState state;
     bool in_use;       /* the slot is taken, by `generation` */
-    bool kept;         /* a RETRY was answered: the locks belong to the statement's next run */
     bool abandoned;    /* the backend died while the transaction was being logged */
     bool ready;        /* parked, its lock was granted, stands in the ready queue */
     ErrCode lost;      /* its chain is gone (log failure, takeover): what the next request of it is told */
