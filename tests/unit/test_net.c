@@ -90,22 +90,30 @@ START_TEST(messages_are_found_wherever_they_are_split)
 }
 END_TEST
 
+typedef struct BadFrame { const char *bytes; size_t len; WirePhase phase; const char *sqlstate; bool fatal; } BadFrame;
+
+/* A function of its own: what a throw may clobber is not kept across it. */
+static void
+refused_frame(const BadFrame *f)
+{
+    WireMsg m;
+    open_pair();
+    say(f->bytes, f->len);
+    ck_assert(THROWS(wire_read(wire, f->phase, &m)));
+    expect_error(f->sqlstate, f->fatal);
+}
+
 START_TEST(bad_frames_are_fatal)
 {
-    static const struct { const char *bytes; size_t len; WirePhase phase; const char *sqlstate; bool fatal; } CASES[] = {
+    static const BadFrame CASES[] = {
         {"Q\0\0\0\x03", 5, PHASE_COMMAND, "08P01", true},         {"Q\xff\xff\xff\xff", 5, PHASE_COMMAND, "08P01", true},
         {"Q\x40\0\0\x04", 5, PHASE_COMMAND, "08P01", true},       {"S\0\x01\0\0", 5, PHASE_COMMAND, "08P01", true},
         {"?\0\0\0\x04", 5, PHASE_COMMAND, "08P01", true},         {"R\0\0\0\x04", 5, PHASE_COMMAND, "08P01", true},
         {"Q\0\0\0\x04", 5, PHASE_AUTH, "08P01", true},            {"Q\0\0\0\x05\0", 6, PHASE_COPY, "08P01", false},
         {"p\0\0\0\x04", 5, PHASE_COMMAND, "08P01", true},
     };
-    for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-        WireMsg m;
-        open_pair();
-        say(CASES[i].bytes, CASES[i].len);
-        ck_assert(THROWS(wire_read(wire, CASES[i].phase, &m)));
-        expect_error(CASES[i].sqlstate, CASES[i].fatal);
-    }
+    for (size_t i = 0; i < COUNT_OF(CASES); i++)
+        refused_frame(&CASES[i]);
 }
 END_TEST
 
@@ -311,24 +319,31 @@ START_TEST(cancel_requests_get_no_answer)
 }
 END_TEST
 
+typedef struct BadStart { u32 version; const char *body; size_t len; const char *sqlstate; } BadStart;
+
+static void
+refused_start(const BadStart *b)
+{
+    Startup s;
+    open_pair();
+    begin_packet(b->version);
+    buf_put(&packet, b->body, b->len);
+    send_packet();
+    ck_assert(THROWS(read_start(&s)));
+    expect_error(b->sqlstate, true);
+}
+
 START_TEST(bad_startup_packets)
 {
-    static const struct { u32 version; const char *body; size_t len; const char *sqlstate; } CASES[] = {
+    static const BadStart CASES[] = {
         {2 << 16, "user\0u\0", 8, "0A000"},     {4 << 16, "user\0u\0", 8, "0A000"},  {3 << 16, "user\0u\0x", 8, "08P01"},
         {3 << 16, "user\0u", 6, "08P01"},       {3 << 16, "", 1, "28000"},           {3 << 16, "database\0u\0", 12, "28000"},
         {3 << 16, "user\0u\0options\0-x\0", 19, "42601"}, {3 << 16, "user\0u\0options\0-c a\0", 21, "42601"},
         {3 << 16, "user\0u\0replication\0true\0", 25, "0A000"}, {3 << 16, "user\0\xff\0", 8, "22021"},
     };
-    Startup s;
     WireMsg m;
-    for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-        open_pair();
-        begin_packet(CASES[i].version);
-        buf_put(&packet, CASES[i].body, CASES[i].len);
-        send_packet();
-        ck_assert(THROWS(read_start(&s)));
-        expect_error(CASES[i].sqlstate, true);
-    }
+    for (size_t i = 0; i < COUNT_OF(CASES); i++)
+        refused_start(&CASES[i]);
     static const u32 lengths[] = {0, 7, 10001, 0x80000000u, 0xffffffffu};
     for (size_t i = 0; i < COUNT_OF(lengths); i++) {
         u8 head[4];
