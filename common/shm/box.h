@@ -4,7 +4,8 @@
  *
  * One page-aligned box a slot, BOX_STRIDE apart in one memfd. The backend of the slot maps its own box read-write and all
  * others read-only; the walwriter maps all read-write. No word is written by two processes:
- * the first page and the request area by the backend, the second page by the walwriter (which also takes away the pin of a dead owner).
+ * the first page and the request area by the backend, the second page and the answer area by the walwriter (which also takes away the pin of a
+ * dead owner).
  *
  * Asking: 1. the backend writes the request into `area` and req_*; 2. publishes pub_req_seq = last + 1; 3. full fence; looks
  * at WriterShm.pub_asleep and writes the eventfd if it is set. Answering: 1. the walwriter writes ans_*; 2. publishes pub_ans_seq = the
@@ -22,6 +23,8 @@ enum {
     BOX_AREA_BYTES = 320 * 1024, /* a part of at most 256 KiB and its frame */
     BOX_STRIDE = 512 * 1024,
     BOX_STATEMENT_BYTES = 1024,
+    BOX_LOCK_ROWS = 1024,          /* rows of one LOCK request */
+    BOX_ANSWER_BYTES = 128 * 1024,
 };
 
 typedef enum BoxState { BOX_IDLE = 0, BOX_ACTIVE, BOX_WAITING } BoxState;
@@ -46,7 +49,11 @@ typedef struct BoxShm {
     u32 req_flags;
     u64 req_version;     /* the version the statement read at */
     u64 req_deadline_ns; /* lock_timeout as a monotonic deadline, 0 = none */
-    u8 line1[24];
+    /* Ordinals number the records of an open transaction from 1 on and are never used again (request.h). */
+    u32 req_ordinal;     /* of the request's first record */
+    u32 req_statement;   /* the last ordinal before the running statement: RETRY takes back what came after it */
+    u32 req_savepoint;   /* the last ordinal before the newest savepoint, 0 when there is none; UNDO: the last one kept */
+    u8 line1[12];
     u64 pub_withdraw_seq;
     u8 line2[56];
     u32 helpers_running; /* threads besides the session's own */
@@ -65,11 +72,15 @@ typedef struct BoxShm {
     u64 ans_rows;
     u64 ans_txn;          /* id of the open chain, 0 none */
     i32 ans_wake_next[2]; /* slots that the woken backend wakes in turn, -1 none */
-    u8 line4[16];
+    u64 ans_row[2];       /* STAGED: where the part's rows went; what else answers say: request.h */
     Error ans_error;
-    u8 pad_writer[4096 - 64 - sizeof(Error)];
+    u64 ans_slot;
+    u64 ans_bits[BOX_LOCK_ROWS / 64]; /* LOCK of rows: a bit a row, 1 = granted */
+    u8 pad_writer[4096 - 64 - sizeof(Error) - 8 - BOX_LOCK_ROWS / 8];
     /* ---- written by the backend (offset 8192) ---- */
     u8 area[BOX_AREA_BYTES];
+    /* ---- written by the walwriter ---- */
+    u8 answer[BOX_ANSWER_BYTES]; /* answers that are lists; ans_rows says how many bytes */
 } BoxShm;
 
 _Static_assert(offsetof(BoxShm, pub_req_seq) == 64, "line of the request");

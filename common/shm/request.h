@@ -1,4 +1,20 @@
-/* request.h: numbers of requests.def. */
+/*
+ * request.h
+ *    What a request may carry beside the records of the log: numbers of requests.def, flags, and records that only the box holds.
+ *
+ * Records of the box are framed like those of the log (disk/record.h), little-endian, and never logged.
+ *
+ *   LOCK_ROWS      0 u32 table id  4 u32 schema version  8 u8 RowLockMode  9 u8 LockWait  10 u16 0  12 u32 n <= BOX_LOCK_ROWS  16 u64 row ids x n
+ *   LOCK_TABLE     0 u32 table id  4 u32 schema version  8 u8 TableLockMode  9 u8 LockWait  10 u8 0 x 6
+ *   LOCK_ADVISORY  0 u64 key  8 u8 class (1: one bigint, 2: two integers, the first in the upper half)  9 u8 1 = shared  10 u8 LockWait
+ *                  11 u8 AdvisoryWhat  12 u32 0
+ *   READ_TABLE     0 u32 table id  4 u32 0                     a SERIALIZABLE transaction looked at all of its rows
+ *   READ_KEY       0 u32 table id  4 u32 key number  8 u64 hash of the key  16 u64 the row found, 0: none
+ *
+ * What answers say beside AnsStatus: a part: ans_row[0] and [1] its first and second target row, ans_txn the open transaction; rows in the transaction's private
+ * block have STAGED_BLOCK in their block id and ans_slot its address. CREATE TABLE: ans_rows the table id, ans_row[0] the address of its TableShm.
+ * LOCK of rows: ans_bits. LOCK, advisory: ans_rows 1 = granted (released), 0 = not.
+ */
 #ifndef REQUEST_H
 #define REQUEST_H
 
@@ -9,8 +25,26 @@ typedef enum ReqKind {
 
 /* req_flags */
 enum {
-    REQ_FLAG_TABLE_LOCK = 1, /* after three RETRYs: take the table's write lock first */
-    REQ_FLAG_SNAPSHOT = 2,   /* REPEATABLE READ: a row changed since req_version is 40001, not RETRY */
+    REQ_FLAG_TABLE_LOCK = 1,     /* after three RETRYs: take the table's write lock first */
+    REQ_FLAG_SNAPSHOT = 2,       /* REPEATABLE READ: a row changed since req_version is 40001, not RETRY */
+    REQ_FLAG_STATEMENT_ENDS = 4, /* PART: the statement's last one, its keys are settled now */
 };
+
+typedef enum BoxRecordKind { BOX_LOCK_ROWS_RECORD = 256, BOX_LOCK_TABLE_RECORD, BOX_LOCK_ADVISORY_RECORD, BOX_READ_TABLE, BOX_READ_KEY } BoxRecordKind;
+
+/* PostgreSQL's, weakest first; who conflicts with whom stands in walwriter/locks.c. */
+typedef enum RowLockMode { ROW_LOCK_KEY_SHARE = 1, ROW_LOCK_SHARE, ROW_LOCK_NO_KEY_UPDATE, ROW_LOCK_UPDATE } RowLockMode;
+typedef enum TableLockMode {
+    TABLE_LOCK_ACCESS_SHARE = 1,
+    TABLE_LOCK_ROW_SHARE,
+    TABLE_LOCK_ROW_EXCLUSIVE,
+    TABLE_LOCK_SHARE_UPDATE_EXCLUSIVE,
+    TABLE_LOCK_SHARE,
+    TABLE_LOCK_SHARE_ROW_EXCLUSIVE,
+    TABLE_LOCK_EXCLUSIVE,
+    TABLE_LOCK_ACCESS_EXCLUSIVE,
+} TableLockMode;
+typedef enum LockWait { LOCK_WAIT = 0, LOCK_NOWAIT, LOCK_SKIP } LockWait;
+typedef enum AdvisoryWhat { ADVISORY_TRANSACTION = 0, ADVISORY_SESSION, ADVISORY_UNLOCK, ADVISORY_UNLOCK_ALL } AdvisoryWhat;
 
 #endif
