@@ -18,6 +18,8 @@ typedef u64 RowId;
 #define ROW_ID(block, offset) ((RowId)(block) << 16 | (offset))
 #define ROW_BLOCK(id) ((u64)(id) >> 16)
 #define ROW_OFFSET(id) ((u32)((id) & 0xffff))
+/* In the block id of a transaction's private rows; the rest of it is the connection slot. Ids of tables' blocks stay below. */
+#define STAGED_BLOCK 0x80000000u
 
 typedef struct TableShm TableShm; /* a table at one version */
 typedef struct SlotDirShm SlotDirShm; /* a block's place in the directory: its slices and its delete state */
