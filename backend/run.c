@@ -56,6 +56,10 @@ run_statement(Session *s, Portal *p)
         p->rows = copyin_run(s, p);
         p->with_rows = true;
         break;
+    case BST_COPY_TO:
+        p->rows = copyout_run(s, p);
+        p->with_rows = true;
+        break;
     case BST_CREATE_TABLE:
     case BST_DROP_TABLE:
     case BST_TRUNCATE:

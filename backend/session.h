@@ -179,6 +179,9 @@ void run_statement(Session *s, Portal *p);
 /* ---- copyin.c ---- */
 u64 copyin_run(Session *s, Portal *p);
 
+/* ---- copyout.c ---- */
+u64 copyout_run(Session *s, Portal *p);
+
 /* ---- utility.c ---- */
 void utility_describe(Session *s, CachedPlan *p, Arena *a);
 void utility_show(Session *s, Portal *p);

@@ -96,6 +96,7 @@ void reply_complete(Wire *w, const char *tag);
 void reply_complete_rows(Wire *w, const char *tag, u64 rows);
 void reply_parameter_description(Wire *w, const TypeId *types, u32 count);
 void reply_copy_in(Wire *w, bool binary, u32 column_count);
+void reply_copy_out(Wire *w, bool binary, u32 column_count);
 
 typedef struct ReplyColumn {
     Str name;

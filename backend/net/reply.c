@@ -160,15 +160,27 @@ reply_parameter_description(Wire *w, const TypeId *types, u32 count)
     finish(w, at);
 }
 
-void
-reply_copy_in(Wire *w, bool binary, u32 column_count)
+static void
+copy_response(Wire *w, MsgBack type, bool binary, u32 column_count)
 {
-    size_t at = begin(w, MSG_B_COPY_IN);
+    size_t at = begin(w, type);
     buf_u8(&w->out, binary);
     buf_be16(&w->out, (u16)column_count);
     for (u32 i = 0; i < column_count; i++)
         buf_be16(&w->out, binary);
     finish(w, at);
+}
+
+void
+reply_copy_in(Wire *w, bool binary, u32 column_count)
+{
+    copy_response(w, MSG_B_COPY_IN, binary, column_count);
+}
+
+void
+reply_copy_out(Wire *w, bool binary, u32 column_count)
+{
+    copy_response(w, MSG_B_COPY_OUT, binary, column_count);
 }
 
 void

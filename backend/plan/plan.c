@@ -87,6 +87,7 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
     plan->catalog_version = catalog_version(root);
     switch (stmt->kind) {
     case BST_SELECT:
+    case BST_COPY_TO:
         plan->root = plan_query(&p, stmt->query);
         set_columns(plan, a, stmt->query);
         break;

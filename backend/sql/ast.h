@@ -235,6 +235,7 @@ struct Stmt {
     bool only;
     PtrList columns;      /* INSERT, COPY: ASet */
     bool has_columns;
+    bool copy_to;         /* COPY … TO */
     PtrList sets;         /* UPDATE: ASetClause */
     PtrList from;         /* UPDATE … FROM, DELETE … USING: AFrom */
     AExpr *where;

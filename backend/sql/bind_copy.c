@@ -1,6 +1,8 @@
 /*
  * bind_copy.c
- *    COPY … FROM STDIN: columns and options, with PostgreSQL's checks and messages.
+ *    COPY … FROM STDIN and TO STDOUT: columns and options, with PostgreSQL's checks and messages.
+ *
+ * COPY TO is a query with a format: that of the parentheses, or one made here for the columns of the table.
  */
 #include "backend/sql/bind.h"
 
@@ -9,6 +11,7 @@
 typedef struct CopyState {
     Binder *b;
     BCopyOptions *o;
+    bool to;
     u32 seen; /* bits of options given */
     Str delimiter, quote, escape;
     bool has_delimiter, has_quote, has_escape;
@@ -56,9 +59,11 @@ boolean_option(CopyState *c, const AOption *o, bool *ret_match)
         return true;
     if (equals_nocase(s, "false") || equals_nocase(s, "off"))
         return false;
-    if (ret_match && equals_nocase(s, "match"))
+    if (ret_match && equals_nocase(s, "match")) {
+        if (c->to)
+            err_throw(ERR_FEATURE_NOT_SUPPORTED, "cannot use \"%.*s\" with HEADER in COPY TO", (int)s.len, s.ptr);
         return *ret_match = true;
-    (void)c;
+    }
     err_throw(ERR_SYNTAX_ERROR, ret_match ? "%.*s requires a Boolean value or \"match\"" : "%.*s requires a Boolean value",
               (int)o->name.len, o->name.ptr);
 }
@@ -81,7 +86,7 @@ set_encoding(CopyState *c, const AOption *o)
 {
     Str s = required_text(c, o);
     if (!equals_nocase(s, "utf8") && !equals_nocase(s, "utf-8") && !equals_nocase(s, "unicode"))
-        bind_fail(c->b, o->at, ERR_FEATURE_NOT_SUPPORTED, "COPY from encoding \"%.*s\" is not supported yet", (int)s.len, s.ptr);
+        bind_fail(c->b, o->at, ERR_FEATURE_NOT_SUPPORTED, "COPY with encoding \"%.*s\" is not supported yet", (int)s.len, s.ptr);
 }
 
 static void
@@ -161,12 +166,18 @@ check_csv(const CopyState *c, bool csv)
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY escape available only in CSV mode");
     if (csv && c->has_escape && c->escape.len != 1)
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY escape must be a single one-byte character");
-    if (c->force_quote)
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, csv ? "COPY force quote only available using COPY TO" : "COPY force quote available only in CSV mode");
+    if (!csv && c->force_quote)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY force quote available only in CSV mode");
+    if (c->force_quote && !c->to)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY force quote only available using COPY TO");
     if (!csv && c->force_not_null)
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY force not null available only in CSV mode");
+    if (c->force_not_null && c->to)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY force not null only available using COPY FROM");
     if (!csv && c->force_null)
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY force null available only in CSV mode");
+    if (c->force_null && c->to)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY force null only available using COPY FROM");
     if (c->o->has_null_text && contains(c->o->null_text, d))
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY delimiter must not appear in the NULL specification");
     if (csv && c->o->has_null_text && contains(c->o->null_text, q))
@@ -195,33 +206,113 @@ column_bitmap(Binder *b, const TableDef *t, const BStmt *to, const AOption *o, c
     return bits;
 }
 
-void
-bind_copy(Binder *b, BStmt *to, const Stmt *s)
+/* FORCE_QUOTE over the columns of the result; t: NULL for a query. */
+static u64 *
+quote_bitmap(Binder *b, const TableDef *t, const BQuery *q, const AOption *o)
 {
-    AName name = s->name;
-    name.at = NO_LOCATION; /* PostgreSQL gives no positions here */
-    const TableDef *t = bind_table(b, &name);
-    for (u32 i = 0; i < s->columns.count; i++)
-        LIST_AT(s->columns, ASet, i)->at = NO_LOCATION;
+    if (!o)
+        return NULL;
+    u64 *bits = ARENA_ARRAY(b->arena, u64, q->target_count / 64 + 1);
+    if (o->is_star)
+        memset(bits, 0xff, (q->target_count / 64 + 1) * sizeof *bits);
+    for (u32 i = 0; i < o->names.count; i++) {
+        Str name = *LIST_AT(o->names, Str, i);
+        u32 k = 0;
+        while (k < q->target_count && (q->targets[k].hidden || !str_eq(q->targets[k].name, name)))
+            k++;
+        if (k < q->target_count) {
+            bits[k / 64] |= 1ull << k % 64;
+            continue;
+        }
+        if (!t)
+            err_throw(ERR_UNDEFINED_COLUMN, "column \"%.*s\" does not exist", (int)name.len, name.ptr);
+        if (bind_table_column(t, name) < 0)
+            err_throw(ERR_UNDEFINED_COLUMN, "column \"%.*s\" of relation \"%.*s\" does not exist", (int)name.len, name.ptr, (int)t->name.len,
+                      t->name.ptr);
+        err_throw(ERR_INVALID_COLUMN_REFERENCE, "FORCE_QUOTE column \"%.*s\" not referenced by COPY", (int)name.len, name.ptr);
+    }
+    return bits;
+}
+
+/* SELECT columns FROM t. */
+static BQuery *
+table_query(Binder *b, const TableDef *t, const Stmt *s)
+{
+    u32 n;
+    u16 *columns = bind_target_columns(b, t, s, &n);
+    Scope scope = {.b = b, .query = ARENA_NEW(b->arena, BQuery)};
+    PtrList targets = {0};
+    scope.query->from = ARENA_NEW(b->arena, BFrom);
+    const NsItem *item = bind_add_table(&scope, t, NULL, &scope.query->from->rel);
+    for (u32 i = 0; i < n; i++) {
+        const NsColumn *c = &item->columns[columns[i]];
+        ptrlist_add(b->arena, &targets, bind_new_target(&scope, bexpr_copy(b, c->expr, 0), c->name));
+    }
+    bind_finish_scope(&scope, &targets);
+    return scope.query;
+}
+
+static void
+read_options(CopyState *c, const Stmt *s)
+{
+    for (u32 i = 0; i < s->options.count; i++)
+        read_option(c, LIST_AT(s->options, AOption, i));
+    bool csv = c->o->format == COPY_CSV;
+    check_binary(c);
+    check_delimiter(c, csv);
+    if (c->o->has_null_text && (contains(c->o->null_text, '\r') || contains(c->o->null_text, '\n')))
+        err_throw(ERR_INVALID_PARAMETER_VALUE, "COPY null representation cannot use newline or carriage return");
+    check_csv(c, csv);
+    c->o->delimiter = c->has_delimiter ? c->delimiter.ptr[0] : 0;
+    c->o->quote = c->has_quote ? c->quote.ptr[0] : 0;
+    c->o->escape = c->has_escape ? c->escape.ptr[0] : 0;
+    c->o->null_text = arena_str(c->b->arena, c->o->null_text);
+}
+
+static void
+bind_copy_from(Binder *b, BStmt *to, const Stmt *s, const TableDef *t)
+{
+    CopyState c = {.b = b, .o = &to->copy};
     to->kind = BST_COPY_FROM;
     to->table_id = t->table_id;
     to->schema_version = t->schema_version;
     to->table_name = arena_str(b->arena, t->name);
     bind_right(b, t, ACL_INSERT);
-    CopyState c = {.b = b, .o = &to->copy};
-    for (u32 i = 0; i < s->options.count; i++)
-        read_option(&c, LIST_AT(s->options, AOption, i));
-    bool csv = c.o->format == COPY_CSV;
-    check_binary(&c);
-    check_delimiter(&c, csv);
-    if (c.o->has_null_text && (contains(c.o->null_text, '\r') || contains(c.o->null_text, '\n')))
-        err_throw(ERR_INVALID_PARAMETER_VALUE, "COPY null representation cannot use newline or carriage return");
-    check_csv(&c, csv);
-    c.o->delimiter = c.has_delimiter ? c.delimiter.ptr[0] : 0;
-    c.o->quote = c.has_quote ? c.quote.ptr[0] : 0;
-    c.o->escape = c.has_escape ? c.escape.ptr[0] : 0;
-    c.o->null_text = arena_str(b->arena, c.o->null_text);
+    read_options(&c, s);
     to->columns = bind_target_columns(b, t, s, &to->column_count);
     c.o->force_not_null = column_bitmap(b, t, to, c.force_not_null, "FORCE_NOT_NULL");
     c.o->force_null = column_bitmap(b, t, to, c.force_null, "FORCE_NULL");
+}
+
+static void
+bind_copy_to(Binder *b, BStmt *to, const Stmt *s, const TableDef *t)
+{
+    CopyState c = {.b = b, .o = &to->copy, .to = true};
+    to->kind = BST_COPY_TO;
+    if (t) {
+        bind_right(b, t, ACL_SELECT);
+        read_options(&c, s);
+        to->query = table_query(b, t, s);
+    } else {
+        read_options(&c, s);
+        to->query = bind_query(b, s->select, true);
+    }
+    c.o->force_quote = quote_bitmap(b, t, to->query, c.force_quote);
+}
+
+void
+bind_copy(Binder *b, BStmt *to, const Stmt *s)
+{
+    const TableDef *t = NULL;
+    if (!s->select) {
+        AName name = s->name;
+        name.at = NO_LOCATION; /* PostgreSQL gives no positions here */
+        t = bind_table(b, &name);
+    }
+    for (u32 i = 0; i < s->columns.count; i++)
+        LIST_AT(s->columns, ASet, i)->at = NO_LOCATION;
+    if (s->copy_to)
+        bind_copy_to(b, to, s, t);
+    else
+        bind_copy_from(b, to, s, t);
 }

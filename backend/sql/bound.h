@@ -128,7 +128,7 @@ struct BQuery {
 };
 
 typedef enum BStmtKind {
-    BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_CREATE_TABLE, BST_DROP_TABLE, BST_TRUNCATE,
+    BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_COPY_TO, BST_CREATE_TABLE, BST_DROP_TABLE, BST_TRUNCATE,
     BST_SET, BST_SHOW, BST_RESET, BST_EXPLAIN, BST_CHECKPOINT, BST_CHECK, BST_ALTER_ROLE, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
     BST_EMPTY, BST_NOOP,
 } BStmtKind;
@@ -140,7 +140,7 @@ typedef struct BCopyOptions {
     char delimiter, quote, escape; /* 0: the format's default */
     Str null_text;
     bool has_null_text;
-    u64 *force_null, *force_not_null; /* bitmaps over columns, NULL none; bit array of column_count */
+    u64 *force_null, *force_not_null, *force_quote; /* bitmaps over the columns copied; NULL: none */
 } BCopyOptions;
 
 typedef enum BTxnKind { BTXN_BEGIN, BTXN_COMMIT, BTXN_ROLLBACK } BTxnKind;

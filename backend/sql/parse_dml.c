@@ -295,23 +295,23 @@ read_generic_option(Parser *p, Stmt *s)
     }
 }
 
-/* FROM | TO what */
+/* FROM | TO what; after a query only TO is possible */
 static void
 read_copy_direction(Parser *p, Stmt *s)
 {
-    u32 at = parse_at(p);
-    bool to = parse_try(p, KW_TO);
-    if (to)
-        parse_refuse_later(s, at, "COPY TO");
-    else
+    s->copy_to = parse_try(p, KW_TO);
+    if (!s->copy_to) {
+        if (s->select)
+            parse_fail(p);
         parse_expect(p, KW_FROM);
-    at = parse_at(p);
+    }
+    u32 at = parse_at(p);
     if (parse_try(p, KW_PROGRAM)) {
         parse_string(p);
-        parse_refuse_later(s, at, "COPY FROM PROGRAM");
+        parse_refuse_later(s, at, s->copy_to ? "COPY TO PROGRAM" : "COPY FROM PROGRAM");
     } else if (parse_now(p)->kind == T_STRING) {
         parse_take(p);
-        parse_refuse_later(s, at, "COPY FROM a file");
+        parse_refuse_later(s, at, s->copy_to ? "COPY TO a file" : "COPY FROM a file");
     } else if (!parse_try(p, KW_STDIN)) {
         parse_expect(p, KW_STDOUT);
     }
@@ -327,13 +327,13 @@ parse_copy(Parser *p, Stmt *s)
         new_option(p, s, "format", at)->value = string_value(p, STR_LIT("binary"), at);
     if (parse_is_char(p, '(')) {
         parse_take(p);
-        parse_refuse_later(s, at, "COPY TO");
         if (parse_is(p, KW_INSERT) || parse_is(p, KW_UPDATE) || parse_is(p, KW_DELETE)) {
             const char *tag;
             bool write;
             parse_statement(p, &tag, &write);
+            parse_refuse_later(s, at, "COPY of a statement that writes");
         } else {
-            parse_select(p);
+            s->select = parse_select(p);
         }
         parse_expect_char(p, ')');
     } else {
@@ -361,6 +361,8 @@ parse_copy(Parser *p, Stmt *s)
     }
     at = parse_at(p);
     if (parse_try(p, KW_WHERE)) {
+        if (s->copy_to)
+            parse_fail_at(p, at, ERR_SYNTAX_ERROR, "WHERE clause not allowed with COPY TO");
         parse_expr(p);
         parse_refuse_later(s, at, "COPY ... WHERE");
     }

@@ -110,8 +110,8 @@ parse_statement(Parser *p, const char **ret_tag, bool *ret_write)
     for (u32 i = 0; i < COUNT_OF(STATEMENTS); i++)
         if (first.keyword == STATEMENTS[i].k) {
             *ret_tag = STATEMENTS[i].tag;
-            *ret_write = STATEMENTS[i].write;
             STATEMENTS[i].read(p, s);
+            *ret_write = STATEMENTS[i].write && !s->copy_to;
             return s;
         }
     if (parse_is(p, KW_CREATE) || parse_is(p, KW_DROP) || parse_is(p, KW_ALTER)) {
