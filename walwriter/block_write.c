@@ -384,6 +384,23 @@ minmax_num(SliceShm *s, const u8 *nulls, u32 rows)
 }
 
 static bool
+minmax_pair(SliceShm *s, const u8 *nulls, u32 rows)
+{
+    const Pair *v = (const Pair *)(const void *)s->data, *low = NULL, *high = NULL;
+    for (u32 i = 0; i < rows; i++) {
+        if (nulls && nulls[i])
+            continue;
+        low = low && pair_cmp(low, &v[i]) <= 0 ? low : &v[i];
+        high = high && pair_cmp(high, &v[i]) >= 0 ? high : &v[i];
+    }
+    if (!low)
+        return false;
+    memcpy(s->min, low, sizeof *low);
+    memcpy(s->max, high, sizeof *high);
+    return true;
+}
+
+static bool
 minmax(SliceShm *s, const u8 *nulls, u32 rows)
 {
     switch ((PhysType)s->phys) {
@@ -396,6 +413,7 @@ minmax(SliceShm *s, const u8 *nulls, u32 rows)
     case PHYS_F32: MINMAX(float, x != x);
     case PHYS_F64: MINMAX(double, x != x);
     case PHYS_NUM: return minmax_num(s, nulls, rows);
+    case PHYS_PAIR: return minmax_pair(s, nulls, rows);
     case PHYS_STR: case PHYS_COUNT: break;
     }
     return false;

@@ -17,7 +17,13 @@ enum { FIRST_KEYS = 64, PREFETCH_AHEAD = 12 };
 u32
 key_class_width(KeyClass c)
 {
-    return c == KEY_NUM ? sizeof(Num) : c == KEY_TEXT ? sizeof(Str) : 8;
+    switch (c) {
+    case KEY_NUM: return sizeof(Num);
+    case KEY_TEXT: return sizeof(Str);
+    case KEY_PAIR: return sizeof(Pair);
+    case KEY_INT: case KEY_FLOAT: break;
+    }
+    return 8;
 }
 
 /* ---- forms ---- */
@@ -101,6 +107,8 @@ key_form(KeyForm *f, Worker *w, Vec *v, u32 count, KeyVec *ret)
         ret->data = v->data;
         return;
     }
+    if (f->class == KEY_PAIR)
+        return;
     if (f->class == KEY_INT && (v->phys == PHYS_I64 || v->phys == PHYS_D64))
         return;
     if ((f->class == KEY_NUM && v->phys == PHYS_NUM) || (f->class == KEY_FLOAT && v->phys == PHYS_F64))
@@ -128,6 +136,10 @@ hash_one(const KeyVec *k, u32 i)
     }
     case KEY_NUM:
         return hash_u64(num_hash(&((const Num *)k->data)[i]));
+    case KEY_PAIR: {
+        const Pair *p = &((const Pair *)k->data)[i];
+        return hash_combine(hash_u64(p->hi), p->lo);
+    }
     case KEY_FLOAT:
         return hash_u64(canonical_bits(((const double *)k->data)[i]));
     default:
@@ -207,6 +219,8 @@ column_equal(const KeyColumn *c, u32 number, const KeyVec *k, u32 i)
         return str_eq(((const Str *)c->data)[number], ((const Str *)k->data)[i]);
     case KEY_NUM:
         return num_cmp(&((const Num *)c->data)[number], &((const Num *)k->data)[i]) == 0;
+    case KEY_PAIR:
+        return pair_cmp(&((const Pair *)c->data)[number], &((const Pair *)k->data)[i]) == 0;
     case KEY_FLOAT:
         return canonical_bits(((const double *)c->data)[number]) == canonical_bits(((const double *)k->data)[i]);
     default:
@@ -245,6 +259,9 @@ store_key(KeyTable *t, u32 number, const KeyVec *keys, u32 i)
         }
         case KEY_NUM:
             ((Num *)k->data)[number] = ((const Num *)from->data)[i];
+            break;
+        case KEY_PAIR:
+            ((Pair *)k->data)[number] = ((const Pair *)from->data)[i];
             break;
         default:
             ((u64 *)k->data)[number] = ((const u64 *)from->data)[i];
@@ -350,7 +367,7 @@ key_to_vec(Arena *a, const KeyVec *k, u32 count, PhysType phys, u8 scale, VecBuf
             ((i128 *)buf->data)[i] = n->kind == NUM_NAN ? D128_NAN : num_int(n);
         }
         break;
-    default: /* the key form is the physical form: I64, F64, D64, NUM, STR */
+    default: /* the key form is the physical form: I64, F64, D64, NUM, STR, PAIR */
         ret->data = (void *)(uintptr_t)k->data;
         break;
     }

@@ -4,7 +4,7 @@
  *
  * Keys are compared exactly: NULLs equal each other, numbers by value whatever their scale, -0 = 0, NaN = NaN, text by bytes; the one
  * that came first is kept. Columns come as
- * KeyVec, one form a class: KEY_INT i64, KEY_FLOAT double, KEY_NUM Num, KEY_TEXT Str.
+ * KeyVec, one form a class: KEY_INT i64, KEY_FLOAT double, KEY_NUM Num, KEY_TEXT Str, KEY_PAIR Pair.
  */
 #ifndef KEYTABLE_H
 #define KEYTABLE_H

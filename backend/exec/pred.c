@@ -55,7 +55,6 @@ scale_value(const Value *v, u32 scale)
         n = num_from_i64(v->i64v);
         return scale_num(&n, scale);
     case TYPE_DATE:
-    case TYPE_OID:
         return (ScaledConst){NUM_FINITE, v->i32v, true};
     default:
         return (ScaledConst){NUM_FINITE, v->i64v, true};

@@ -222,7 +222,7 @@ static void
 system_column(ColumnReader *r, Worker *w, u16 column, const ScanSource *s, const ScanState *st, const u16 *offsets, u32 first, u32 count,
               Vec *ret)
 {
-    *ret = (Vec){.phys = column == BCOL_CTID ? PHYS_I64 : PHYS_I32};
+    *ret = (Vec){.phys = PHYS_I64};
     vecbuf_need(w->arena, &r->buf, ret->phys, VEC_SIZE);
     ret->data = r->buf.data;
     if (column == BCOL_CTID)
@@ -230,7 +230,7 @@ system_column(ColumnReader *r, Worker *w, u16 column, const ScanSource *s, const
             ((u64 *)ret->data)[i] = ROW_ID(st->block.block_id, offsets ? offsets[i] : first + i);
     else
         for (u32 i = 0; i < count; i++)
-            ((u32 *)ret->data)[i] = s->scan->table_id;
+            ((u64 *)ret->data)[i] = s->scan->table_id;
 }
 
 static void

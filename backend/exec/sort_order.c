@@ -69,6 +69,7 @@ image_at(const Vec *v, u64 i)
         return x == D128_NAN ? UINT64_MAX : float_image((double)x);
     }
     case PHYS_NUM: return num_image(&((const Num *)v->data)[i]);
+    case PHYS_PAIR: return ((const Pair *)v->data)[i].hi;
     default: return text_image(text_at(v, i));
     }
 }
@@ -119,6 +120,8 @@ compare_values(const Vec *v, u32 a, u32 b)
         return compare_i128(((const i128 *)v->data)[a], ((const i128 *)v->data)[b]);
     case PHYS_NUM:
         return num_cmp(&((const Num *)v->data)[a], &((const Num *)v->data)[b]);
+    case PHYS_PAIR:
+        return pair_cmp(&((const Pair *)v->data)[a], &((const Pair *)v->data)[b]);
     case PHYS_STR:
         return str_cmp(text_at(v, a), text_at(v, b));
     default:

@@ -593,10 +593,6 @@ bool_or_finish(const u8 *states, u32 stride, u32 first, u32 count, u8 arg_scale 
 #define T_NAME i32
 #define T_LT PLAIN_LT
 #include "backend/kern/agg_order.inc"
-#define T u32
-#define T_NAME u32
-#define T_LT PLAIN_LT
-#include "backend/kern/agg_order.inc"
 #define T i64
 #define T_NAME i64
 #define T_LT PLAIN_LT
@@ -629,7 +625,7 @@ bool_or_finish(const u8 *states, u32 stride, u32 first, u32 count, u8 arg_scale 
 /* ---- which is which ---- */
 typedef struct AggRow {
     AggOp op;
-    u8 arg; /* PhysType or KERN_U32 */
+    PhysType arg;
     AggKernel kernel;
 } AggRow;
 
@@ -662,7 +658,6 @@ static const AggRow ROWS_OF_KERNELS[] = {
     ROW(BOOL_OR, PHYS_BOOL, Truth, truth_update, truth_groups, truth_merge, bool_or_finish, PHYS_BOOL)
     ORDER_ROWS(PHYS_I16, i16, PHYS_I16)
     ORDER_ROWS(PHYS_I32, i32, PHYS_I32)
-    ORDER_ROWS(KERN_U32, u32, PHYS_I32)
     ORDER_ROWS(PHYS_I64, i64, PHYS_I64)
     ORDER_ROWS(PHYS_F32, f32, PHYS_F32)
     ORDER_ROWS(PHYS_F64, f64, PHYS_F64)
@@ -683,10 +678,9 @@ agg_kernel(AggId agg, PhysType arg, u8 arg_scale, AggKernel *ret)
         *ret = COUNT_ROWS;
         return true;
     }
-    u8 wanted = def->arg == TYPE_OID ? (u8)KERN_U32 : (u8)arg;
     for (u32 i = 0; i < COUNT_OF(ROWS_OF_KERNELS); i++) {
         const AggRow *row = &ROWS_OF_KERNELS[i];
-        if (row->op != def->op || row->arg != wanted)
+        if (row->op != def->op || row->arg != arg)
             continue;
         *ret = row->kernel;
         bool decimal = ret->ret_phys == PHYS_D64 || ret->ret_phys == PHYS_D128;

@@ -95,9 +95,9 @@ kern_fill(const void *one, u32 count, u32 width, void *ret)
 static int order_u8(const void *a, const void *b) { return ORDER(*(const u8 *)a, *(const u8 *)b); }
 static int order_i16(const void *a, const void *b) { return ORDER(*(const i16 *)a, *(const i16 *)b); }
 static int order_i32(const void *a, const void *b) { return ORDER(*(const i32 *)a, *(const i32 *)b); }
-static int order_u32(const void *a, const void *b) { return ORDER(*(const u32 *)a, *(const u32 *)b); }
 static int order_i64(const void *a, const void *b) { return ORDER(*(const i64 *)a, *(const i64 *)b); }
 static int order_num(const void *a, const void *b) { return num_cmp(a, b); }
+static int order_pair(const void *a, const void *b) { return pair_cmp(a, b); }
 static int order_str(const void *a, const void *b) { return str_cmp(*(const Str *)a, *(const Str *)b); }
 
 static int
@@ -135,15 +135,15 @@ order_d128(const void *a, const void *b)
 }
 
 KernOrder
-kern_order(u32 kern_type)
+kern_order(PhysType phys)
 {
-    static const KernOrder ORDERS[KERN_TYPES] = {
+    static const KernOrder ORDERS[PHYS_COUNT] = {
         [PHYS_BOOL] = order_u8, [PHYS_I16] = order_i16, [PHYS_I32] = order_i32, [PHYS_I64] = order_i64,
             [PHYS_F32] = order_f32,
         [PHYS_F64] = order_f64, [PHYS_D64] = order_d64, [PHYS_D128] = order_d128, [PHYS_NUM] = order_num,
             [PHYS_STR] = order_str,
-        [KERN_U32] = order_u32,
+        [PHYS_PAIR] = order_pair,
     };
-    ensure(kern_type < KERN_TYPES && ORDERS[kern_type]);
-    return ORDERS[kern_type];
+    ensure(phys < PHYS_COUNT && ORDERS[phys]);
+    return ORDERS[phys];
 }

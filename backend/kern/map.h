@@ -18,9 +18,6 @@
 
 typedef u32 (*MapKernel)(const void *a, const void *b, void *ret, u32 count);
 
-/* How a kernel reads a value: the physical types, and the unsigned integer of oid. */
-enum { KERN_U32 = PHYS_COUNT, KERN_TYPES };
-
 typedef enum CompareOp { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_COUNT } CompareOp;
 typedef enum ArithOp { ARITH_ADD, ARITH_SUB, ARITH_MUL, ARITH_DIV, ARITH_MOD, ARITH_COUNT } ArithOp;
 
@@ -40,11 +37,11 @@ typedef enum CastOp {
 
 typedef struct KernTable {
     const char *name;
-    const MapShapes *compare[KERN_TYPES]; /* [CMP_COUNT]; NULL: none */
-    const MapShapes *arith[KERN_TYPES];   /* [ARITH_COUNT]; DIV and MOD of decimals have none */
+    const MapShapes *compare[PHYS_COUNT]; /* [CMP_COUNT]; NULL: none */
+    const MapShapes *arith[PHYS_COUNT];   /* [ARITH_COUNT]; DIV and MOD of decimals have none */
     MapShapes mul_d64_d128;               /* D64 x D64 -> D128 */
     MapKernel cast[CAST_COUNT];
-    MapKernel neg[KERN_TYPES], abs[KERN_TYPES];
+    MapKernel neg[PHYS_COUNT], abs[PHYS_COUNT];
     /* null masks and truth values, a byte a row, 0 or 1 */
     void (*mask_or)(const u8 *a, const u8 *b, u8 *ret, u32 count);
     void (*mask_true)(const u8 *values, const u8 *nulls, u8 *ret, u32 count); /* true and not NULL */
@@ -79,7 +76,7 @@ void kern_fill(const void *one, u32 count, u32 width, void *ret);
 
 /* Order of two values of a physical type as ORDER BY has it (NaN last); for GREATEST, min, max, sorts. */
 typedef int (*KernOrder)(const void *a, const void *b);
-KernOrder kern_order(u32 kern_type);
+KernOrder kern_order(PhysType phys);
 
 /* simd_select.c, reached through KernTable.select */
 u32 select_scalar(const u8 *mask, u32 count, const u16 *from, u16 *ret);

@@ -432,7 +432,7 @@ greatest(Compiler *c, const BExpr *e)
         i->args[0] = so_far;
         i->args[1] = next;
         i->arg_count = 2;
-        i->index = e->type == TYPE_OID ? (u32)KERN_U32 : (u32)form.phys;
+        i->index = form.phys;
         i->negated = e->negated;
         so_far = ret;
     }

@@ -194,7 +194,7 @@ compare_codes(ExprState *s, const Ins *ins, DictCache *k, const DictShm *dict, c
                          .known = true};
     u8 *ret = expr_result(s, ins->ret, rows, false);
     CompareOp op = d->negated ? CMP_NE : CMP_EQ;
-    s->kern->compare[KERN_U32][op].cv(codes, &k->code, ret, rows);
+    s->kern->compare[PHYS_I32][op].cv(codes, &k->code, ret, rows);
     if (nulls)
         memcpy(expr_result_nulls(s, ins->ret, rows), nulls, rows);
     return true;

@@ -198,9 +198,9 @@ static const CompareOp REVERSED[CMP_COUNT] = {
 };
 
 static Operand
-compare_as(Compiler *c, CompareOp op, u32 kern_type, Operand a, Operand b)
+compare_as(Compiler *c, CompareOp op, PhysType phys, Operand a, Operand b)
 {
-    return emit_map2(c, &c->kern->compare[kern_type][op], a, b, PHYS_BOOL, 0, TYPE_BOOL);
+    return emit_map2(c, &c->kern->compare[phys][op], a, b, PHYS_BOOL, 0, TYPE_BOOL);
 }
 
 /* Column of a decimal form with a constant of any: the constant takes the column's form. */
@@ -293,7 +293,6 @@ expr_compare(Compiler *c, const FuncDef *f, Operand a, Operand b)
         return compare_numbers(c, op, a, b);
     case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_TIMESTAMPTZ:
         return compare_times(c, op, f->args[0], f->args[1], a, b);
-    case TYPE_OID: return compare_as(c, op, KERN_U32, a, b);
     default: return compare_as(c, op, a.phys, a, b);
     }
 }

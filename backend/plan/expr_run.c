@@ -349,7 +349,7 @@ run_greatest(ExprState *s, const Ins *ins, const Frame *f)
     const Vec *a = &s->regs[ins->args[0]].vec, *b = &s->regs[ins->args[1]].vec;
     bool both = a->is_const && b->is_const;
     u32 rows = both ? 1 : f->count, width = phys_width(a->phys);
-    KernOrder order = kern_order(ins->index);
+    KernOrder order = kern_order((PhysType)ins->index);
     u8 *ret = expr_result(s, ins->ret, rows, both), *nulls = expr_result_nulls(s, ins->ret, rows);
     for (u32 i = 0; i < rows; i++) {
         u8 an = VEC_NULL(a, i), bn = VEC_NULL(b, i);

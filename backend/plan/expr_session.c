@@ -1,6 +1,6 @@
 /*
  * expr_session.c
- *    Functions of the session and the moment: now(), random(), version(), pg_sleep().
+ *    Functions of the session and the moment: now(), random(), gen_random_uuid(), version(), pg_sleep().
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -25,6 +25,17 @@ next_random(ExprState *s)
         env->random_bytes(s->random, sizeof s->random);
     s->random[1] += 0x9e3779b97f4a7c15ull;
     return (double)(hash_u64(s->random[1] ^ s->random[0]) >> 11) * 0x1p-53;
+}
+
+/* Version 4: random but for six bits. */
+static Pair
+next_uuid(void)
+{
+    Pair p;
+    env->random_bytes(&p, sizeof p);
+    p.hi = (p.hi & ~0xf000ull) | 0x4000;
+    p.lo = p.lo >> 2 | 1ull << 63;
+    return p;
 }
 
 /* Sleeps in short pieces, so that cancel and shutdown are seen. */
@@ -64,6 +75,10 @@ expr_run_session(ExprState *s, const Ins *ins, const Frame *f)
     case FOP_RANDOM:
         for (u32 i = 0; i < rows; i++)
             ((double *)data)[i] = next_random(s);
+        return true;
+    case FOP_RANDOM_UUID:
+        for (u32 i = 0; i < rows; i++)
+            ((Pair *)data)[i] = next_uuid();
         return true;
     case FOP_CLOCK_TIMESTAMP:
         for (u32 i = 0; i < rows; i++)

@@ -51,7 +51,7 @@ table_slot(const TableDef *t, const BRel *rel, u16 rel_index, u16 column)
     }
     if (column == BCOL_TABLEOID) {
         s.type = TYPE_OID;
-        s.phys = PHYS_I32;
+        s.phys = PHYS_I64;
         return s;
     }
     if (column == BCOL_XMIN)

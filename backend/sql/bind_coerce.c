@@ -182,7 +182,7 @@ static const char *const LATER_TYPES[] = {
     "numrange", "oidvector", "path", "pg_lsn", "pg_node_tree", "point", "polygon", "record", "refcursor", "regclass", "regcollation",
     "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc", "regprocedure", "regrole", "regtype", "serial",
     "serial2", "serial4", "serial8", "bigserial", "smallserial", "tid", "time", "timetz", "tsquery", "tsrange", "tstzrange", "tsvector", "txid_snapshot",
-    "uuid", "varbit", "xid", "xid8", "xml",
+    "varbit", "xid", "xid8", "xml",
 };
 
 static bool

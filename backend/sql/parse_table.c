@@ -132,8 +132,8 @@ read_column_constraint(Parser *p, Stmt *s, AColumnDef *c, bool *deferrable)
     } else if (parse_try(p, KW_NULL)) {
         add_constraint(p, c, AC_NULL, at, name);
     } else if (parse_try(p, KW_UNIQUE)) {
-        if (parse_is(p, KW_NULLS) || parse_is(p, KW_NOT)) {
-            if (parse_try(p, KW_NULLS) && parse_try(p, KW_NOT))
+        if (parse_try(p, KW_NULLS)) {
+            if (parse_try(p, KW_NOT))
                 parse_refuse_later(s, at, "NULLS NOT DISTINCT");
             parse_expect(p, KW_DISTINCT);
         }

@@ -49,8 +49,6 @@ integer_of(const Value *v)
         return v->i16v;
     case TYPE_INT4:
         return v->i32v;
-    case TYPE_OID:
-        return (u32)v->i32v;
     default:
         return v->i64v;
     }
@@ -68,7 +66,7 @@ store_integer(i64 n, TypeId from, TypeId t, Value *ret, Error *err)
         ret->i32v = (i32)n;
         return n == (i32)n || from == TYPE_OID || out_of_range(err, t);
     case TYPE_OID:
-        ret->i32v = (i32)n;
+        ret->i64v = (u32)n;
         return from != TYPE_INT8 || n == (u32)n || out_of_range(err, t);
     default:
         ret->i64v = n;

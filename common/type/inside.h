@@ -89,6 +89,10 @@ u32 timestamptz_out(i64 us, i32 tz_offset_s, char *to);
 /* Round to typmod's decimals of a second, -1 = leave. */
 i64 timestamp_typmod(i64 us, i32 typmod);
 
+/* uuid.c */
+bool uuid_in(Str in, Pair *ret, Error *err);
+u32 uuid_out(const Pair *v, char *to);
+
 /* utf8.c: always false; 22021 naming the bytes at `at`. */
 bool utf8_error(Error *err, const u8 *at, size_t left);
 /* First byte that is no part of valid UTF-8 or is 0, or NULL. */

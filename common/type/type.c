@@ -127,9 +127,9 @@ phys_of(TypeId t, i32 typmod)
         return PHYS_I16;
     case TYPE_INT4:
     case TYPE_DATE:
-    case TYPE_OID:
         return PHYS_I32;
     case TYPE_INT8:
+    case TYPE_OID:
     case TYPE_TIMESTAMP:
     case TYPE_TIMESTAMPTZ:
         return PHYS_I64;
@@ -141,6 +141,8 @@ phys_of(TypeId t, i32 typmod)
         if (typmod < 4 || numeric_precision(typmod) > NUM_MAX_DIGITS)
             return PHYS_NUM;
         return numeric_precision(typmod) <= 18 ? PHYS_D64 : PHYS_D128;
+    case TYPE_UUID:
+        return PHYS_PAIR;
     case TYPE_TEXT:
     case TYPE_VARCHAR:
     case TYPE_NAME:
@@ -159,6 +161,7 @@ phys_width(PhysType p)
     static const u8 WIDTHS[PHYS_COUNT] = {
         [PHYS_BOOL] = 1, [PHYS_I16] = 2, [PHYS_I32] = 4,  [PHYS_I64] = 8,  [PHYS_F32] = 4,
         [PHYS_F64] = 8,  [PHYS_D64] = 8, [PHYS_D128] = 16, [PHYS_NUM] = 24, [PHYS_STR] = 16,
+        [PHYS_PAIR] = 16,
     };
     return WIDTHS[p];
 }
@@ -209,6 +212,9 @@ value_to_phys(const Value *v, PhysType p, u32 scale, void *to)
     case PHYS_STR:
         memcpy(to, &v->str, sizeof(Str));
         return;
+    case PHYS_PAIR:
+        memcpy(to, &v->pair, sizeof(Pair));
+        return;
     case PHYS_COUNT:
         break;
     }
@@ -257,6 +263,9 @@ value_from_phys(TypeId t, i32 typmod, PhysType p, u32 scale, const void *from)
         break;
     case PHYS_STR:
         memcpy(&v.str, from, sizeof(Str));
+        break;
+    case PHYS_PAIR:
+        memcpy(&v.pair, from, sizeof(Pair));
         break;
     case PHYS_COUNT:
         ensure(!"physical type");

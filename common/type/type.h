@@ -8,13 +8,14 @@
  *   SQL type                        physical      bytes  notes
  *   boolean                         PHYS_BOOL     1      0 or 1
  *   smallint                        PHYS_I16      2
- *   integer, date, oid              PHYS_I32      4      date: days since 2000-01-01; INT32_MIN/MAX = -/+infinity; oid: unsigned bits
- *   bigint, timestamp[tz]           PHYS_I64      8      microseconds since 2000-01-01 (UTC); INT64_MIN/MAX = -/+infinity
+ *   integer, date                   PHYS_I32      4      date: days since 2000-01-01; INT32_MIN/MAX = -/+infinity
+ *   bigint, oid, timestamp[tz]      PHYS_I64      8      microseconds since 2000-01-01 (UTC); INT64_MIN/MAX = -/+infinity
  *   real, double precision          PHYS_F32/F64  4/8
  *   numeric(p <= 18, s)             PHYS_D64      8      value x 10^s; INT64_MIN = NaN
  *   numeric(p <= 38, s)             PHYS_D128     16     value x 10^s; the smallest i128 = NaN
  *   numeric                         PHYS_NUM      24     struct Num, a scale a value
  *   text, varchar, name, unknown    PHYS_STR      16     struct Str in vectors; in blocks a u32 dictionary code
+ *   uuid                            PHYS_PAIR     16     struct Pair: its bytes as one number, most significant first
  *
  * This room knows no table, no statement and no client.
  */
@@ -44,8 +45,22 @@ typedef enum PhysType {
     PHYS_D128,
     PHYS_NUM,
     PHYS_STR,
+    PHYS_PAIR,
     PHYS_COUNT
 } PhysType;
+
+/* One unsigned 128-bit number; order and equality are those of the number. */
+typedef struct Pair {
+    u64 hi, lo;
+} Pair;
+
+static inline int
+pair_cmp(const Pair *a, const Pair *b)
+{
+    if (a->hi != b->hi)
+        return a->hi < b->hi ? -1 : 1;
+    return (a->lo > b->lo) - (a->lo < b->lo);
+}
 
 /* What numeric means when nothing fixes its scale. value x 10^-scale; scale 0..NUM_MAX_SCALE is also the display scale.
  * Finite values have at most 38 digits: beyond that the operation fails with 22003. */
@@ -84,6 +99,7 @@ typedef struct Value {
         double f64v;
         Num num; /* every numeric, whatever its column's physical type */
         Str str;
+        Pair pair;
     };
 } Value;
 
@@ -103,7 +119,7 @@ const char *type_format(Arena *a, TypeId t, i32 typmod);
 
 /* ---- physical form ---- */
 PhysType phys_of(TypeId t, i32 typmod);
-u32 phys_width(PhysType p);                  /* bytes in a vector: 1, 2, 4, 8, 4, 8, 8, 16, 24, 16 */
+u32 phys_width(PhysType p);                  /* bytes in a vector: 1, 2, 4, 8, 4, 8, 8, 16, 24, 16, 16 */
 static inline i32 numeric_typmod(u32 precision, u32 scale) { return (i32)((precision << 16) | scale) + 4; }
 static inline u32 numeric_precision(i32 typmod) { return (u32)(typmod - 4) >> 16; }
 static inline u32 numeric_scale(i32 typmod) { return (u32)(typmod - 4) & 0xffff; }

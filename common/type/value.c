@@ -66,6 +66,8 @@ integer_in(TypeId t, Str in, Value *ret, Error *err)
         ret->i16v = (i16)v;
     else if (t == TYPE_INT8)
         ret->i64v = v;
+    else if (t == TYPE_OID)
+        ret->i64v = (u32)v;
     else
         ret->i32v = (i32)v;
     return true;
@@ -109,6 +111,9 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
     case TYPE_TIMESTAMPTZ:
         ok = timestamp_in(f, t, typmod, in, &v.i64v, err);
         break;
+    case TYPE_UUID:
+        ok = uuid_in(in, &v.pair, err);
+        break;
     case TYPE_VOID:
         ok = true;
         break;
@@ -146,7 +151,13 @@ fixed_recv(TypeId t, i32 typmod, const u8 *data, Value *ret, Error *err)
         ret->i16v = (i16)get_be16(data);
         break;
     case 4:
-        ret->i32v = (i32)get_be32(data);
+        if (t == TYPE_OID)
+            ret->i64v = get_be32(data);
+        else
+            ret->i32v = (i32)get_be32(data);
+        break;
+    case 16:
+        ret->pair = (Pair){get_be64(data), get_be64(data + 8)};
         break;
     default:
         ret->i64v = (i64)get_be64(data);
@@ -180,6 +191,7 @@ value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, 
     case TYPE_DATE:
     case TYPE_TIMESTAMP:
     case TYPE_TIMESTAMPTZ:
+    case TYPE_UUID:
         ok = check_len(t, len, err) && fixed_recv(t, typmod, data, &v, err);
         break;
     case TYPE_NUMERIC:
@@ -221,9 +233,7 @@ i64_out(const TypeFormat *f, TypeId t, i64 v, char *to)
 static u32
 i32_out(TypeId t, i32 v, char *to)
 {
-    if (t == TYPE_DATE)
-        return date_out(v, to);
-    return t == TYPE_OID ? digits_u64((u32)v, to) : digits_i64(v, to);
+    return t == TYPE_DATE ? date_out(v, to) : digits_i64(v, to);
 }
 
 static u32
@@ -280,6 +290,11 @@ phys_out(ByteBuf *to, const TypeFormat *f, TypeId t, PhysType p, u32 scale, cons
         to->len += num_out(&n, out);
         break;
     }
+    case PHYS_PAIR: {
+        Pair x = LOAD(Pair, at);
+        to->len += uuid_out(&x, out);
+        break;
+    }
     case PHYS_STR:
     case PHYS_COUNT:
         ensure(!"physical type");
@@ -296,7 +311,6 @@ decimal_send(ByteBuf *to, i128 v, i128 nan, u32 scale)
 void
 phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at)
 {
-    (void)t;
     switch (p) {
     case PHYS_BOOL:
         buf_u8(to, *(const u8 *)at != 0);
@@ -309,8 +323,17 @@ phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at)
         buf_be32(to, LOAD(u32, at));
         return;
     case PHYS_I64:
+        if (t == TYPE_OID)
+            buf_be32(to, (u32)LOAD(u64, at));
+        else
+            buf_be64(to, LOAD(u64, at));
+        return;
     case PHYS_F64:
         buf_be64(to, LOAD(u64, at));
+        return;
+    case PHYS_PAIR:
+        buf_be64(to, LOAD(Pair, at).hi);
+        buf_be64(to, LOAD(Pair, at).lo);
         return;
     case PHYS_D64:
         decimal_send(to, LOAD(i64, at), D64_NAN, scale);
@@ -369,8 +392,6 @@ value_cmp(const Value *a, const Value *b)
     case PHYS_I16:
         return (a->i16v > b->i16v) - (a->i16v < b->i16v);
     case PHYS_I32:
-        if (a->type == TYPE_OID)
-            return ((u32)a->i32v > (u32)b->i32v) - ((u32)a->i32v < (u32)b->i32v);
         return (a->i32v > b->i32v) - (a->i32v < b->i32v);
     case PHYS_I64:
         return (a->i64v > b->i64v) - (a->i64v < b->i64v);
@@ -382,6 +403,8 @@ value_cmp(const Value *a, const Value *b)
     case PHYS_D128:
     case PHYS_NUM:
         return num_cmp(&a->num, &b->num);
+    case PHYS_PAIR:
+        return pair_cmp(&a->pair, &b->pair);
     case PHYS_STR:
     case PHYS_COUNT:
         break;
