@@ -74,7 +74,7 @@ session_notice(Session *s, ReplySeverity severity, ErrCode code, const char *tex
 const Root *
 session_root(Session *s)
 {
-    return txn_snapshot(s->txn)->root;
+    return txn_root(s->txn);
 }
 
 void

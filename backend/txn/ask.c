@@ -1,6 +1,6 @@
 /*
  * ask.c
- *    The session's side of the box: post a request, wait for its answer, follow the state of the transaction.
+ *    The session's side of the box: post a request, wait for its answer, follow what is open at the walwriter.
  *
  * Steps of a request (box.h): write area and req_*, publish pub_req_seq, fence, ring the walwriter if it sleeps. The area is not
  * read again after publishing. The answer always comes, so the wait ends only with it; each sleep has a deadline and looks
@@ -18,43 +18,11 @@
 
 enum { LOOK_AGAIN_MS = 100 };
 
-Txn *
-txn_new(Arena *session, Shm *shm, u32 slot, u32 generation, const i32 *lock_timeout_ms)
-{
-    Txn *t = ARENA_NEW(session, Txn);
-    t->shm = shm;
-    t->box = shm_box(shm, slot);
-    t->slot = slot;
-    t->generation = generation;
-    t->lock_timeout_ms = lock_timeout_ms;
-    snapshot_unpin(t->box); /* of the slot's last owner */
-    return t;
-}
-
-const Snapshot *
-txn_snapshot(Txn *t)
-{
-    if (!t->pinned) {
-        t->snapshot = snapshot_pin(t->shm, t->box);
-        t->pinned = true;
-    }
-    return &t->snapshot;
-}
-
-static void
-drop_snapshot(Txn *t)
-{
-    if (t->pinned)
-        snapshot_unpin(t->box);
-    t->pinned = false;
-}
-
 void
-txn_end_statement(Txn *t)
+ask_check(const Txn *t)
 {
-    ask_rollback(t);
-    drop_snapshot(t);
-    t->retries = 0;
+    if (t->lost)
+        err_rethrow(&t->loss_error);
 }
 
 u8 *
@@ -65,17 +33,25 @@ ask_area(Txn *t)
 }
 
 void
-ask_post(Txn *t, ReqKind kind, u32 len)
+ask_post(Txn *t, ReqKind kind, u32 flags, u32 len, u32 records)
 {
     BoxShm *b = t->box;
     ensure(t->asked_seq == 0 && len <= BOX_AREA_BYTES);
     FAULT(BACKEND_BEFORE_REQUEST);
+    if (t->retries >= RETRIES_BEFORE_TABLE_LOCK)
+        flags |= REQ_FLAG_TABLE_LOCK;
+    if (t->isolation != TXN_READ_COMMITTED)
+        flags |= REQ_FLAG_SNAPSHOT;
     b->req_kind = kind;
     b->req_len = len;
     b->req_generation = t->generation;
-    b->req_flags = t->retries >= RETRIES_BEFORE_TABLE_LOCK ? REQ_FLAG_TABLE_LOCK : 0;
+    b->req_flags = flags;
     b->req_version = t->pinned ? t->snapshot.version : 0;
     b->req_deadline_ns = *t->lock_timeout_ms > 0 ? env->monotonic_ns() + (u64)*t->lock_timeout_ms * 1000000 : 0;
+    b->req_ordinal = t->ordinal + 1;
+    b->req_statement = t->statement;
+    b->req_savepoint = t->savepoint;
+    t->ordinal += records;
     t->asked_seq = observe_u64(&b->pub_req_seq) + 1;
     publish_u64_fenced(&b->pub_req_seq, t->asked_seq);
     shm_ring_writer(t->shm);
@@ -91,6 +67,20 @@ pass_on(Txn *t)
         if (slot >= 0 && (u32)slot < t->shm->slot_count)
             latch_wake(&shm_box(t->shm, (u32)slot)->pub_latch, 1);
     }
+}
+
+/* What is open at the walwriter after this answer. In a block an error with nothing left open means that the walwriter dropped the
+ * transaction (it was restarted, or the log failed): what was done in it is gone. */
+static void
+follow(Txn *t, const Answer *a, const Error *error)
+{
+    u64 before = t->open_id;
+    t->open_id = t->box->ans_txn;
+    t->locks_kept = a->status == ANS_RETRY;
+    if (!before && t->open_id)
+        t->opened_by = observe_u64(&t->shm->writer->pub_ready);
+    if (t->block && before && !t->open_id && a->status == ANS_ERROR)
+        txn_set_lost(t, error);
 }
 
 Answer
@@ -117,9 +107,10 @@ ask_collect(Txn *t, Error *ret_error)
     relax_store_u32(&b->state, BOX_ACTIVE);
     FAULT(BACKEND_AFTER_ANSWER);
     t->asked_seq = 0;
-    Answer a = {(AnsStatus)b->ans_status, b->ans_version, b->ans_rows};
+    Answer a = {(AnsStatus)b->ans_status, b->ans_version, b->ans_rows, b->ans_slot, {b->ans_row[0], b->ans_row[1]}};
     if (a.status == ANS_ERROR)
         *ret_error = b->ans_error;
+    follow(t, &a, ret_error);
     return a;
 }
 
@@ -127,50 +118,55 @@ TxnOutcome
 ask_settle(Txn *t, const Answer *a, const Error *error)
 {
     switch (a->status) {
+    case ANS_OK:
     case ANS_STAGED:
-        t->chain_open = true;
         return TXN_DONE;
     case ANS_RETRY:
-        /* What was staged is gone, the locks stay. The answer's version was published before the answer. */
-        t->chain_open = false;
-        t->locks_kept = true;
+        /* What the statement staged is gone, the locks stay. The answer's version was published before the answer. */
         t->retries++;
-        drop_snapshot(t);
+        txn_drop_snapshot(t);
         ensure(txn_snapshot(t)->version >= a->version);
         return TXN_RETRY;
     case ANS_REPLAN:
-        t->chain_open = t->locks_kept = false;
-        drop_snapshot(t);
+        txn_drop_snapshot(t);
         return TXN_REPLAN;
-    case ANS_OK:
-        t->chain_open = t->locks_kept = false;
-        return TXN_DONE;
     case ANS_ERROR:
         break;
     }
-    t->chain_open = t->locks_kept = false;
     if (error->code == ERR_QUERY_CANCELED)
         interrupt_check(); /* knows better which cancel it was */
     err_rethrow(error);
+}
+
+TxnOutcome
+ask(Txn *t, ReqKind kind, u32 flags, u32 len, u32 records, Answer *ret)
+{
+    Error err;
+    ask_post(t, kind, flags, len, records);
+    *ret = ask_collect(t, &err);
+    return ask_settle(t, ret, &err);
+}
+
+void
+ask_discard(Txn *t)
+{
+    Error ignored;
+    if (!t->asked_seq)
+        return;
+    publish_u64_fenced(&t->box->pub_withdraw_seq, t->asked_seq);
+    shm_ring_writer(t->shm);
+    (void)ask_collect(t, &ignored);
 }
 
 void
 ask_rollback(Txn *t)
 {
     Error ignored;
-    if (t->asked_seq) {
-        publish_u64_fenced(&t->box->pub_withdraw_seq, t->asked_seq);
-        shm_ring_writer(t->shm);
-        Answer a = ask_collect(t, &ignored);
-        if (a.status == ANS_STAGED)
-            t->chain_open = true;
-        else
-            t->chain_open = false;
-        t->locks_kept = a.status == ANS_RETRY;
-    }
-    if (!t->chain_open && !t->locks_kept)
+    ask_discard(t);
+    if (!t->open_id && !t->locks_kept)
         return;
-    ask_post(t, REQ_ROLLBACK, 0);
+    ask_post(t, REQ_ROLLBACK, 0, 0, 0);
     (void)ask_collect(t, &ignored);
-    t->chain_open = t->locks_kept = false;
+    t->open_id = 0;
+    t->locks_kept = false;
 }

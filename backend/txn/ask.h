@@ -1,42 +1,72 @@
 /*
  * ask.h
- *    One request to the walwriter and its answer, through the session's box. Private to this room.
+ *    The transaction's state, and one request to the walwriter with its answer, through the session's box. Private to this room.
  */
 #ifndef ASK_H
 #define ASK_H
 
 #include "backend/txn/txn.h"
-#include "common/shm/request.h"
+#include "common/base/error.h"
+
+typedef struct ReadSet ReadSet;
 
 struct Txn {
     Shm *shm;
     BoxShm *box;
     u32 slot, generation;
     const i32 *lock_timeout_ms;
+    /* the transaction */
+    bool block;             /* between txn_begin and its end; else every statement is a transaction */
+    bool lost;              /* the walwriter dropped it; until its end everything is answered with loss_error */
+    bool looked;            /* a statement has looked at data */
+    TxnIsolation isolation, autocommit_isolation;
+    u64 open_id;            /* what is open at the walwriter, as its last answer said; 0: nothing */
+    u64 opened_by;          /* which walwriter that is (WriterShm.pub_ready) */
+    bool locks_kept;        /* a RETRY left locks with it */
+    u32 ordinal;            /* of the last record (box.h) */
+    u32 statement;          /* ... before the running statement */
+    u32 savepoint;          /* ... before the newest savepoint, 0 none */
+    Error loss_error;
+    Arena *arena;           /* of the transaction */
+    ReadSet *reads;
+    /* the running statement */
     Snapshot snapshot;
     bool pinned;
-    bool chain_open;   /* parts were accepted (ANS_STAGED) and the chain has not ended */
-    bool locks_kept;   /* a RETRY left locks with the walwriter */
-    u32 retries;       /* of the running statement */
-    u64 asked_seq;     /* the request whose answer was not collected yet, 0 none */
+    u32 retries;
+    u64 asked_seq;          /* the request whose answer was not collected yet, 0 none */
 };
 
 enum { RETRIES_BEFORE_TABLE_LOCK = 3 };
 
 typedef struct Answer {
     AnsStatus status;
-    u64 version, rows;
+    u64 version, rows, slot, row[2];
 } Answer;
 
+/* Throws when the transaction is lost. Before a request is built. */
+void ask_check(const Txn *t);
 /* The request area; no request may be outstanding. */
 u8 *ask_area(Txn *t);
-/* Publish what is in the area. Nothing may be thrown until ask_collect. */
-void ask_post(Txn *t, ReqKind kind, u32 len);
-/* Wait for the answer; an interrupt withdraws the request once and waits on. The error of ANS_ERROR goes to *ret_error. */
+/* Publish what is in the area: `records` of them, with the ordinals after t->ordinal (0: UNDO, ROLLBACK ...). Nothing may be thrown until
+ * ask_collect. */
+void ask_post(Txn *t, ReqKind kind, u32 flags, u32 len, u32 records);
+/* Wait for the answer and follow what it says about open transaction and locks; an interrupt withdraws the request once and waits on. The error of
+ * ANS_ERROR goes to *ret_error. */
 Answer ask_collect(Txn *t, Error *ret_error);
-/* What the answer says about chain, locks and snapshot; throws the error of ANS_ERROR. */
+/* The outcome; RETRY moves the snapshot, ERROR is thrown. */
 TxnOutcome ask_settle(Txn *t, const Answer *a, const Error *error);
-/* End an open chain and kept locks, if there are any. Does not throw. */
+/* A request whose answer nobody wants: withdrawn and collected. Does not throw. */
+void ask_discard(Txn *t);
+/* Post, collect, settle. */
+TxnOutcome ask(Txn *t, ReqKind kind, u32 flags, u32 len, u32 records, Answer *ret);
+/* End what is open at the walwriter, if there is anything. Does not throw. */
 void ask_rollback(Txn *t);
+
+/* What was read, behind *at bytes of the area, for a commit of a SERIALIZABLE transaction; false when it does not fit. */
+MUST_CHECK bool reads_put(Txn *t, u32 *at);
+
+/* txn.c: give up the pin; the next txn_snapshot makes a new one. */
+void txn_drop_snapshot(Txn *t);
+void txn_set_lost(Txn *t, const Error *why);
 
 #endif

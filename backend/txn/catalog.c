@@ -28,12 +28,11 @@ put_record(Txn *t, u32 at, WalRecordKind kind, ByteBuf *payload)
     return at;
 }
 
-static TxnOutcome
-ask(Txn *t, ReqKind kind, u32 len, Error *err)
+/* A whole statement's records: outside of a block with the commit. */
+static ReqKind
+last_kind(const Txn *t)
 {
-    ask_post(t, kind, len);
-    Answer a = ask_collect(t, err);
-    return ask_settle(t, &a, err);
+    return txn_is_open(t) ? REQ_PART : t->open_id ? REQ_COMMIT : REQ_WRITE;
 }
 
 TxnOutcome
@@ -43,51 +42,63 @@ txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exis
     Error err;
     catrec_put_table(&b, def);
     u32 len = put_record(t, 0, WAL_CREATE_TABLE, &b);
-    ask_post(t, REQ_WRITE, len);
+    ask_post(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, len, 1);
     Answer a = ask_collect(t, &err);
     *ret_exists = a.status == ANS_ERROR && if_not_exists && err.code == ERR_DUPLICATE_TABLE;
     return *ret_exists ? TXN_DONE : ask_settle(t, &a, &err);
 }
 
+static bool
+named_before(const u32 *table_ids, u32 i)
+{
+    for (u32 k = 0; k < i; k++)
+        if (table_ids[k] == table_ids[i])
+            return true;
+    return false;
+}
+
 TxnOutcome
 txn_drop_tables(Txn *t, const u32 *table_ids, u32 count)
 {
-    Error err;
-    u32 len = 0;
-    for (u32 i = 0; i < count; i++) {
+    TxnOutcome outcome = TXN_DONE;
+    Answer a;
+    u32 len = 0, records = 0;
+    for (u32 i = 0; i < count && outcome == TXN_DONE; i++) {
         ByteBuf b = {0};
-        bool named_before = false;
-        for (u32 k = 0; k < i && !named_before; k++)
-            named_before = table_ids[k] == table_ids[i];
-        if (named_before) /* DROP TABLE a, a */
+        if (named_before(table_ids, i)) /* DROP TABLE a, a */
             continue;
         catrec_put_id(&b, table_ids[i]);
         len = put_record(t, len, WAL_DROP_TABLE, &b);
+        records++;
+        if (!txn_is_open(t))
+            continue;
+        outcome = ask(t, REQ_PART, REQ_FLAG_STATEMENT_ENDS, len, 1, &a);
+        len = records = 0;
     }
-    return count ? ask(t, REQ_WRITE, len, &err) : TXN_DONE;
+    return records ? ask(t, last_kind(t), 0, len, records, &a) : outcome;
 }
 
 TxnOutcome
 txn_truncate(Txn *t, u32 table_id)
 {
     ByteBuf b = {0};
-    Error err;
+    Answer a;
     catrec_put_id(&b, table_id);
-    return ask(t, REQ_WRITE, put_record(t, 0, WAL_TRUNCATE, &b), &err);
+    return ask(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, put_record(t, 0, WAL_TRUNCATE, &b), 1, &a);
 }
 
 TxnOutcome
 txn_put_role(Txn *t, const RoleDef *role, const char *verifier)
 {
     ByteBuf b = {0};
-    Error err;
+    Answer a;
     catrec_put_role(&b, role, verifier);
-    return ask(t, REQ_WRITE, put_record(t, 0, role->role_id ? WAL_ALTER_ROLE : WAL_CREATE_ROLE, &b), &err);
+    return ask(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, put_record(t, 0, role->role_id ? WAL_ALTER_ROLE : WAL_CREATE_ROLE, &b), 1, &a);
 }
 
 void
 txn_checkpoint(Txn *t)
 {
-    Error err;
-    (void)ask(t, REQ_CHECKPOINT, 0, &err);
+    Answer a;
+    (void)ask(t, REQ_CHECKPOINT, 0, 0, 0, &a);
 }

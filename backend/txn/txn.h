@@ -1,14 +1,19 @@
 /*
  * txn.h
- *    The session's transaction: its snapshot, and its changes on their way into the box and to the walwriter.
+ *    The session's transaction: what it sees, and its changes on their way into the box and to the walwriter.
  *
- * A write statement builds parts (disk/part.h). While they fit one request they wait in memory and go with the commit in one round trip (autocommit);
- * a statement that outgrows it becomes a chain: full parts are sent as PART, the last one with COMMIT.
- * All functions throw; waiting looks at interrupts and withdraws the request.
+ * A write statement builds parts (disk/part.h). Outside of a block they go with the commit in one round trip (autocommit), and a statement that
+ * outgrows one request becomes a chain: full parts are sent as PART, the last one with COMMIT. In a block (txn_begin) every part is a PART and
+ * stays private to the transaction until txn_commit; the statements after it see it through the root that txn_snapshot gives (store/own.h).
+ *
+ * One snapshot at a time: what a suspended portal still has to give is fetched before txn_end_statement.
+ * All functions throw unless it is said; waiting looks at interrupts and withdraws the request. After a throw the transaction is still there, for
+ * txn_rollback or txn_rollback_to. Only the session's thread calls them.
  */
 #ifndef TXN_H
 #define TXN_H
 
+#include "common/shm/request.h"
 #include "common/shm/shm.h"
 #include "common/store/store.h"
 #include "common/type/vec.h"
@@ -18,11 +23,38 @@ typedef struct TxnWrite TxnWrite;
 
 /* One a session. lock_timeout_ms is read at each request through the pointer. */
 Txn *txn_new(Arena *session, Shm *shm, u32 slot, u32 generation, const i32 *lock_timeout_ms);
-/* The statement's snapshot: pinned at the first call, the same until txn_end_statement. */
+
+/* ---- what a statement sees ---- */
+/* The statement's snapshot: made at the first call, the same until txn_end_statement; from REPEATABLE READ on its version is that of the
+ * transaction's first one. The transaction's own changes up to the statement's start are in it. 40001 when the transaction was lost. */
 const Snapshot *txn_snapshot(Txn *t);
+/* The same for who only looks up names (parsing, binding): it does not count as having looked at data. */
+const Root *txn_root(Txn *t);
 void txn_end_statement(Txn *t);
 
-/* A write statement on one table. `columns` (ascending) are the changed columns of an UPDATE; NULL: all, in order (INSERT). */
+/* ---- transactions ---- */
+typedef enum TxnIsolation { TXN_READ_COMMITTED, TXN_REPEATABLE_READ, TXN_SERIALIZABLE } TxnIsolation; /* READ UNCOMMITTED = READ COMMITTED */
+
+/* From now on writes are staged; asks nothing. Also for an implicit transaction of several statements. */
+void txn_begin(Txn *t, TxnIsolation isolation);
+/* In a block: its level, before txn_has_snapshot. Outside: the level of autocommit statements from now on. */
+void txn_set_isolation(Txn *t, TxnIsolation i);
+bool txn_is_open(const Txn *t);      /* between txn_begin and its end */
+bool txn_has_snapshot(const Txn *t); /* a statement has looked at data (SET TRANSACTION comes too late: 25001) */
+bool txn_has_changes(const Txn *t);
+/* Throws (40001, 23505, 58030 ...): then everything is rolled back. */
+void txn_commit(Txn *t);
+/* Never throws; a no-op when nothing is open. */
+void txn_rollback(Txn *t);
+/* A mark; the caller keeps the names. Two savepoints between which nothing was changed may have the same. */
+u32 txn_savepoint(Txn *t);
+/* Never throws; the savepoint stays, younger ones are forgotten. */
+void txn_rollback_to(Txn *t, u32 mark);
+/* The newest savepoint that is left; 0: none is. */
+void txn_release(Txn *t, u32 newest_mark);
+
+/* ---- a write statement on one table ---- */
+/* `columns` (ascending) are the changed columns of an UPDATE; NULL: all, in order (INSERT). */
 TxnWrite *txn_write_begin(Txn *t, Arena *statement, const TableShm *table);
 /* Rows to insert: b has a vector for every column of the table (decoded text or codes + dict), of the columns' physical types. NOT NULL is checked
  * here (23502, DETAIL as PostgreSQL). */
@@ -32,17 +64,30 @@ void txn_update(TxnWrite *w, const RowId *rows, const u16 *columns, u32 column_c
 void txn_delete(TxnWrite *w, const RowId *rows, u32 count);
 
 typedef enum TxnOutcome { TXN_DONE, TXN_RETRY, TXN_REPLAN } TxnOutcome;
-/* Send what is left with the commit and wait. TXN_RETRY: locks are kept; the snapshot is moved to the answer's version or newer; run the statement
- * again with a new TxnWrite. Nothing sent and nothing kept: TXN_DONE at once without a request. */
+/* Send what is left, outside of a block with the commit, and wait. TXN_RETRY: locks are kept; the snapshot is moved to the answer's version or newer;
+ * run the statement again with a new TxnWrite. Nothing sent and nothing kept: TXN_DONE at once without a request. */
 TxnOutcome txn_write_finish(TxnWrite *w);
-/* Error or cancel: tells the walwriter when a chain or kept locks are open. Safe to call twice; hangs on the statement arena as a hook. */
+/* Error or cancel: outside of a block tells the walwriter when a chain or kept locks are open. Safe to call twice; hangs on the statement arena as a
+ * hook. */
 void txn_write_abort(TxnWrite *w);
 
-/* Catalog changes, autocommit each. */
+/* ---- catalog changes ---- */
 TxnOutcome txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exists);
 TxnOutcome txn_drop_tables(Txn *t, const u32 *table_ids, u32 count);
 TxnOutcome txn_truncate(Txn *t, u32 table_id);
 TxnOutcome txn_put_role(Txn *t, const RoleDef *role, const char *verifier);
 void txn_checkpoint(Txn *t);
+
+/* ---- locks: kept to the end of the transaction; outside of a block to the end of the statement ---- */
+/* n <= BOX_LOCK_ROWS. With LOCK_SKIP bit i of ret_bits says whether row i was granted, else all are. TXN_RETRY as above: a row was changed
+ * since the snapshot (from REPEATABLE READ on that is 40001). LOCK_NOWAIT: 55P03. */
+TxnOutcome txn_lock_rows(Txn *t, u32 table_id, u32 schema_version, RowLockMode mode, LockWait wait, const RowId *rows, u32 n, u64 *ret_bits);
+TxnOutcome txn_lock_table(Txn *t, u32 table_id, u32 schema_version, TableLockMode mode, LockWait wait);
+/* true: granted, or released. key_class 1: one bigint, 2: two integers, the first in the upper half. */
+bool txn_advisory(Txn *t, u64 key, u32 key_class, bool shared, LockWait wait, AdvisoryWhat what);
+
+/* ---- SERIALIZABLE: what was read (below it these do nothing) ---- */
+void txn_note_read_table(Txn *t, u32 table_id);
+void txn_note_read_key(Txn *t, u32 table_id, u32 key, u64 hash, RowId found);
 
 #endif

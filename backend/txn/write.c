@@ -17,13 +17,23 @@
 
 enum { SMALL_CAPACITY = 32, CHUNK_ROWS = 256, PADDING_PER_COLUMN = 64 };
 
+/* A statement that failed: outside of a block nothing of it stays; in a block the session says what becomes of the transaction. */
+static void
+leave(Txn *t)
+{
+    if (txn_is_open(t))
+        ask_discard(t);
+    else
+        ask_rollback(t);
+}
+
 /* The statement's arena is reset with the write still open: a throw passed. */
 static void
 abort_hook(void *what)
 {
     TxnWrite *w = what;
     w->ended = true;
-    ask_rollback(w->txn);
+    leave(w->txn);
 }
 
 TxnWrite *
@@ -105,7 +115,7 @@ put_part(TxnWrite *w)
     for (u32 i = 0; i < w->column_count; i++)
         columns[i] = write_column_part(&w->columns[i], w->rows);
     PartView p = {.kind = w->kind, .table_id = w->def->table_id, .schema_version = w->def->schema_version, .row_count = w->rows,
-                  .ordinal = w->ordinal++, .column_count = (u16)w->column_count, .old_rows = w->old_rows, .columns = columns};
+                  .ordinal = w->txn->ordinal + 1, .column_count = (u16)w->column_count, .old_rows = w->old_rows, .columns = columns};
     ensure(part_bytes(&p) <= PART_MAX_BYTES);
     u8 *area = ask_area(w->txn);
     u32 len = part_write(&p, area + RECORD_HEAD_BYTES);
@@ -120,15 +130,28 @@ clear_staging(TxnWrite *w)
         write_column_clear(&w->columns[i]);
 }
 
+static void
+post_part(TxnWrite *w, ReqKind kind, u32 flags, u32 len)
+{
+    ask_post(w->txn, kind, flags, len, 1);
+    w->sent |= kind == REQ_PART;
+}
+
+static TxnOutcome
+collect(TxnWrite *w)
+{
+    Error error;
+    Answer a = ask_collect(w->txn, &error);
+    return ask_settle(w->txn, &a, &error);
+}
+
 /* The answer to the last part that was sent, if it is still due. */
 static void
 collect_part(TxnWrite *w)
 {
-    Error error;
     if (!w->txn->asked_seq)
         return;
-    Answer a = ask_collect(w->txn, &error);
-    TxnOutcome outcome = ask_settle(w->txn, &a, &error);
+    TxnOutcome outcome = collect(w);
     if (outcome != TXN_DONE)
         w->early = outcome;
 }
@@ -139,7 +162,7 @@ send_part(TxnWrite *w)
     collect_part(w);
     if (w->early == TXN_DONE) {
         u32 len = put_part(w);
-        ask_post(w->txn, REQ_PART, len);
+        post_part(w, REQ_PART, 0, len);
     }
     clear_staging(w);
 }
@@ -216,22 +239,40 @@ txn_delete(TxnWrite *w, const RowId *rows, u32 count)
 
 /* ---- the end ---- */
 
+/* In a block the last part only ends the statement. */
 static TxnOutcome
-finish(TxnWrite *w)
+finish_staged(TxnWrite *w)
+{
+    if (w->rows == 0)
+        return TXN_DONE;
+    post_part(w, REQ_PART, REQ_FLAG_STATEMENT_ENDS, put_part(w));
+    return collect(w);
+}
+
+static TxnOutcome
+finish_commit(TxnWrite *w)
 {
     Txn *t = w->txn;
-    collect_part(w);
-    if (w->early != TXN_DONE)
-        return w->early;
-    if (w->rows == 0 && !t->chain_open) {
+    if (w->rows == 0) {
         ask_rollback(t); /* a re-run that found nothing to do any more */
         return TXN_DONE;
     }
-    u32 len = w->rows ? put_part(w) : 0;
-    ask_post(t, t->chain_open ? REQ_COMMIT : REQ_WRITE, len);
-    Error error;
-    Answer a = ask_collect(t, &error);
-    return ask_settle(t, &a, &error);
+    u32 len = put_part(w);
+    if (!reads_put(t, &len))
+        err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "a serializable transaction has read too many tables");
+    post_part(w, t->open_id ? REQ_COMMIT : REQ_WRITE, 0, len);
+    return collect(w);
+}
+
+/* A part is sent when the next row does not fit: there is always a last one. */
+static TxnOutcome
+finish(TxnWrite *w)
+{
+    ensure(w->rows > 0 || !w->sent || w->early != TXN_DONE);
+    collect_part(w);
+    if (w->early != TXN_DONE)
+        return w->early;
+    return txn_is_open(w->txn) ? finish_staged(w) : finish_commit(w);
 }
 
 TxnOutcome
@@ -251,5 +292,5 @@ txn_write_abort(TxnWrite *w)
         return;
     w->ended = true;
     arena_unhook(w->arena, abort_hook, w);
-    ask_rollback(w->txn);
+    leave(w->txn);
 }

@@ -36,9 +36,10 @@ struct TxnWrite {
     u32 column_count;
     WriteColumn *columns;
     u64 *old_rows;
-    u32 rows, capacity, full_capacity, ordinal;
+    u32 rows, capacity, full_capacity;
     u64 row_bytes, head_bytes; /* upper bounds of what a row and the rest take in a part, texts aside */
     TxnOutcome early;   /* RETRY or REPLAN came for a part */
+    bool sent;          /* a part before the last one */
     bool ended;
 };
 

@@ -1,0 +1,48 @@
+/*
+ * lock.c
+ *    Locks of rows, tables and advisory keys as requests: one record each (common/shm/request.h), kept by the walwriter to the transaction's end.
+ */
+#include "backend/txn/ask.h"
+
+#include "common/disk/record.h"
+
+TxnOutcome
+txn_lock_rows(Txn *t, u32 table_id, u32 schema_version, RowLockMode mode, LockWait wait, const RowId *rows, u32 n, u64 *ret_bits)
+{
+    Answer a;
+    ensure(n <= BOX_LOCK_ROWS);
+    if (n == 0)
+        return TXN_DONE;
+    u8 *area = ask_area(t), *p = area + RECORD_HEAD_BYTES;
+    put_le32(p, table_id);
+    put_le32(p + 4, schema_version);
+    put_le32(p + 8, (u32)mode | (u32)wait << 8);
+    put_le32(p + 12, n);
+    for (u32 i = 0; i < n; i++)
+        put_le64(p + 16 + 8ull * i, rows[i]);
+    TxnOutcome outcome = ask(t, REQ_LOCK, 0, record_frame(area, BOX_LOCK_ROWS_RECORD, 0, 16 + 8 * n), 1, &a);
+    if (outcome == TXN_DONE)
+        memcpy(ret_bits, t->box->ans_bits, (n + 63) / 64 * sizeof *ret_bits);
+    return outcome;
+}
+
+TxnOutcome
+txn_lock_table(Txn *t, u32 table_id, u32 schema_version, TableLockMode mode, LockWait wait)
+{
+    Answer a;
+    u8 *area = ask_area(t), *p = area + RECORD_HEAD_BYTES;
+    put_le32(p, table_id);
+    put_le32(p + 4, schema_version);
+    put_le64(p + 8, (u64)mode | (u64)wait << 8);
+    return ask(t, REQ_LOCK, 0, record_frame(area, BOX_LOCK_TABLE_RECORD, 0, 16), 1, &a);
+}
+
+bool
+txn_advisory(Txn *t, u64 key, u32 key_class, bool shared, LockWait wait, AdvisoryWhat what)
+{
+    Answer a;
+    u8 *area = ask_area(t), *p = area + RECORD_HEAD_BYTES;
+    put_le64(p, key);
+    put_le64(p + 8, (u64)key_class | (u64)shared << 8 | (u64)wait << 16 | (u64)what << 24);
+    return ask(t, REQ_LOCK, 0, record_frame(area, BOX_LOCK_ADVISORY_RECORD, 0, 16), 1, &a) == TXN_DONE && a.rows == 1;
+}

@@ -1,0 +1,225 @@
+/*
+ * txn.c
+ *    The life of a transaction: snapshots, begin and end, savepoints.
+ *
+ * Outside of a block every statement is a transaction of its own, which the request WRITE (or the COMMIT of a chain) ends. In a block everything is
+ * staged: records are numbered by ordinals (common/shm/box.h), a savepoint is the last ordinal before it, and ROLLBACK TO takes back what came later.
+ *
+ * A transaction can be lost between two requests: the walwriter was restarted, or its log failed. Its private rows are then memory that may be
+ * used again as soon as no pin is as old as the loss. So after each pin we look whether what was opened is still there; a walwriter says
+ * that it dropped a transaction (ans_txn, pub_ready) before it gives back any of it.
+ */
+#include "backend/txn/ask.h"
+
+#include "backend/throw.h"
+#include "common/shm/publish.h"
+
+static void
+done(void *txn)
+{
+    Txn *t = txn;
+    arena_free(t->arena);
+}
+
+Txn *
+txn_new(Arena *session, Shm *shm, u32 slot, u32 generation, const i32 *lock_timeout_ms)
+{
+    Txn *t = ARENA_NEW(session, Txn);
+    t->shm = shm;
+    t->box = shm_box(shm, slot);
+    t->slot = slot;
+    t->generation = generation;
+    t->lock_timeout_ms = lock_timeout_ms;
+    t->arena = arena_new("transaction", 0, arena_full_throw);
+    if (!t->arena || !arena_hook(session, done, t))
+        err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+    snapshot_unpin(t->box); /* of the slot's last owner */
+    return t;
+}
+
+/* ---- snapshots ---- */
+
+void
+txn_set_lost(Txn *t, const Error *why)
+{
+    t->lost = true;
+    t->open_id = 0;
+    t->loss_error = *why;
+}
+
+/* With a pin: is what the transaction did still there? */
+static void
+look_for_loss(Txn *t)
+{
+    Error err;
+    if (!t->block || !t->open_id || (relaxed_u64(&t->box->ans_txn) == t->open_id && observe_u64(&t->shm->writer->pub_ready) == t->opened_by))
+        return;
+    error_set(&err, ERR_SERIALIZATION_FAILURE, "could not serialize access: the writer was restarted");
+    txn_set_lost(t, &err);
+}
+
+static const Snapshot *
+pin(Txn *t)
+{
+    if (!t->pinned) {
+        t->snapshot = snapshot_pin(t->shm, t->box);
+        t->pinned = true;
+    }
+    look_for_loss(t);
+    ask_check(t);
+    return &t->snapshot;
+}
+
+const Snapshot *
+txn_snapshot(Txn *t)
+{
+    t->looked = true;
+    return pin(t);
+}
+
+const Root *
+txn_root(Txn *t)
+{
+    return pin(t)->root;
+}
+
+void
+txn_drop_snapshot(Txn *t)
+{
+    if (t->pinned)
+        snapshot_unpin(t->box);
+    t->pinned = false;
+}
+
+/* ---- the end of a statement, of a transaction ---- */
+
+static void
+end_transaction(Txn *t)
+{
+    txn_drop_snapshot(t);
+    if (t->reads)
+        arena_reset(t->arena);
+    t->reads = NULL;
+    t->block = t->lost = t->looked = false;
+    t->isolation = t->autocommit_isolation;
+    t->ordinal = t->statement = t->savepoint = t->retries = 0;
+}
+
+void
+txn_end_statement(Txn *t)
+{
+    ask_discard(t);
+    if (!t->block) {
+        ask_rollback(t);
+        end_transaction(t);
+        return;
+    }
+    t->statement = t->ordinal;
+    t->retries = 0;
+    if (t->isolation == TXN_READ_COMMITTED || !t->looked)
+        txn_drop_snapshot(t);
+}
+
+/* ---- transactions ---- */
+
+void
+txn_begin(Txn *t, TxnIsolation isolation)
+{
+    ensure(!t->block);
+    txn_end_statement(t);
+    t->block = true;
+    t->isolation = isolation;
+}
+
+void
+txn_set_isolation(Txn *t, TxnIsolation i)
+{
+    if (!t->block)
+        t->autocommit_isolation = i;
+    t->isolation = i;
+}
+
+bool
+txn_is_open(const Txn *t)
+{
+    return t->block;
+}
+
+bool
+txn_has_snapshot(const Txn *t)
+{
+    return t->looked;
+}
+
+bool
+txn_has_changes(const Txn *t)
+{
+    return t->block && t->open_id && t->ordinal > 0;
+}
+
+static bool
+commit(Txn *t, Error *err)
+{
+    u32 len = 0;
+    if (txn_has_changes(t) && !reads_put(t, &len))
+        return error_set(err, ERR_PROGRAM_LIMIT_EXCEEDED, "a serializable transaction has read too many tables");
+    ask_post(t, REQ_COMMIT, 0, len, 0);
+    Answer a = ask_collect(t, err);
+    if (a.status == ANS_RETRY || a.status == ANS_REPLAN)
+        error_set(err, ERR_SERIALIZATION_FAILURE, "could not serialize access due to concurrent update");
+    return a.status == ANS_OK;
+}
+
+void
+txn_commit(Txn *t)
+{
+    Error err;
+    bool failed = t->lost;
+    ask_discard(t);
+    if (failed) {
+        err = t->loss_error;
+    } else if (t->open_id) {
+        failed = !commit(t, &err);
+    }
+    ask_rollback(t); /* a refused commit leaves it open */
+    end_transaction(t);
+    if (failed)
+        err_rethrow(&err);
+}
+
+void
+txn_rollback(Txn *t)
+{
+    ask_rollback(t);
+    end_transaction(t);
+}
+
+/* ---- savepoints ---- */
+
+u32
+txn_savepoint(Txn *t)
+{
+    return t->savepoint = t->statement = t->ordinal;
+}
+
+void
+txn_rollback_to(Txn *t, u32 mark)
+{
+    Error err;
+    ask_discard(t);
+    t->savepoint = mark;
+    if (t->open_id && t->ordinal > mark) {
+        ask_post(t, REQ_UNDO, 0, 0, 0);
+        if (ask_collect(t, &err).status == ANS_ERROR && !t->lost) {
+            ask_rollback(t);
+            txn_set_lost(t, &err);
+        }
+    }
+    txn_end_statement(t);
+}
+
+void
+txn_release(Txn *t, u32 newest_mark)
+{
+    t->savepoint = newest_mark;
+}
