@@ -288,7 +288,7 @@ forward_rows(Writer *w, const PartView *p)
 {
     for (u32 i = 0; i < p->row_count; i++) {
         RowId to = i < p->first_count ? p->first_row + i : p->second_row + (i - p->first_count);
-        if (locks_waiting_count(w->locks) > 0)
+        if (locks_rows_follow(w->locks))
             locks_move_row(w->locks, p->table_id, p->old_rows[i], to);
         w->forward[hash_u64(p->old_rows[i] ^ p->table_id) % FORWARD_PLACES] = (Forward){p->table_id, p->old_rows[i], to};
     }

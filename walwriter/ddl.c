@@ -100,7 +100,7 @@ take(const Ask *a, LockTag tag, LockMode mode)
     case LOCK_NO_MEMORY: error_set(a->err, ERR_OUT_OF_MEMORY, "out of memory"); return JUDGED_ERROR;
     case LOCK_GRANTED: break;
     }
-    if (h->serial == a->tx->serial && h->mode == LOCK_EXCLUSIVE) {
+    if (h->serial == a->tx->serial && mode != LOCK_SHARED) {
         error_set(a->err, ERR_PROTOCOL_VIOLATION, "malformed request: the same thing is changed twice");
         return JUDGED_ERROR;
     }
@@ -125,7 +125,7 @@ static Judged
 keep_role(const Ask *a, u32 role_id)
 {
     const RoleDef *r = catalog_role(a->root, role_id);
-    return r ? take(a, name_tag(NAME_OF_ROLE, r->name), LOCK_INTENT) : JUDGED_REPLAN;
+    return r ? take(a, name_tag(NAME_OF_ROLE, r->name), LOCK_SHARED) : JUDGED_REPLAN;
 }
 
 static Judged
@@ -182,7 +182,7 @@ judge_table_change(const Ask *a, const CatalogChange *c)
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "must be owner of table %s", t->name);
     if (c->kind == WAL_TRUNCATE && !catalog_allows(a->root, t, a->role->role_id, ACL_TRUNCATE))
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %s", t->name);
-    return take(a, (LockTag){id, LOCK_TABLE, 0, 0}, LOCK_EXCLUSIVE);
+    return take(a, (LockTag){id, LOCK_TABLE, 0, 0}, LOCK_TABLE_ACCESS_EXCLUSIVE);
 }
 
 static bool

@@ -36,6 +36,7 @@ copy_request(Tx *tx, const BoxShm *b, u32 len, Error *err)
     u32 need;
     tx->kind = (ReqKind)b->req_kind;
     tx->flags = b->req_flags;
+    tx->ordinal = b->req_ordinal;
     tx->version = b->req_version;
     tx->deadline_ns = b->req_deadline_ns;
     tx->request_len = 0;

@@ -8,7 +8,8 @@
  *
  * A row that is gone was changed since the statement read: RETRY. So that the next run succeeds, its newest successor (the forward cache
  * knows where an UPDATE moved a row) is locked before RETRY is answered, and all other rows of the request are locked, too.
- * Bulk requests (parts of chains) lock rows in bitmaps instead of the lock table.
+ * Bulk requests (parts of chains) lock rows in bitmaps instead of the lock table, whatever they do to them as if for UPDATE: the rows they bring
+ * have no way back to the old ones that a lock could follow.
  * Fails: the user's errors, no memory; the caller then undoes the transaction.
  */
 #include "walwriter/writer.h"
@@ -78,7 +79,7 @@ judge_table(Writer *w, Tx *tx, const PartView *p, Error *err)
     if (!tx->values_checked && !check_values(def, p, err))
         return JUDGED_ERROR;
     LockTag tag = {p->table_id, LOCK_TABLE, 0, 0};
-    LockMode mode = tx->flags & REQ_FLAG_TABLE_LOCK ? LOCK_EXCLUSIVE : LOCK_INTENT;
+    LockMode mode = tx->flags & REQ_FLAG_TABLE_LOCK ? LOCK_TABLE_EXCLUSIVE : LOCK_TABLE_ROW_EXCLUSIVE;
     switch (locks_take(w->locks, tx->slot, tag, mode, &h)) {
     case LOCK_GRANTED: return JUDGED_YES;
     case LOCK_BUSY: return judge_park(w, tag, mode);
@@ -111,8 +112,19 @@ repeated_row(Error *err)
     return JUDGED_ERROR;
 }
 
+/* What the part does to its old rows: others may refer to a row whose keys stay as they are. */
+static LockMode
+row_mode(Writer *w, const PartView *p)
+{
+    const TableDef *def = table_def(world_table(w->world, p->table_id));
+    for (u32 k = 0; k < def->key_count; k++)
+        if (judge_changes_key(&def->keys[k], p))
+            return LOCK_FOR_UPDATE;
+    return p->kind == PART_DELETE ? LOCK_FOR_UPDATE : LOCK_FOR_NO_KEY_UPDATE;
+}
+
 static Judged
-judge_row(Writer *w, Tx *tx, u32 table_id, RowId id, bool *ret_gone, Error *err)
+judge_row(Writer *w, Tx *tx, u32 table_id, RowId id, LockMode mode, bool *ret_gone, Error *err)
 {
     LockHold *h;
     bool live = world_row_state(w->world, table_id, id) == ROW_LIVE;
@@ -126,8 +138,8 @@ judge_row(Writer *w, Tx *tx, u32 table_id, RowId id, bool *ret_gone, Error *err)
     if (bulk != UINT32_MAX)
         return judge_park_on_owner(w, bulk);
     LockTag tag = {table_id, LOCK_ROW, 0, id};
-    switch (locks_take(w->locks, tx->slot, tag, LOCK_EXCLUSIVE, &h)) {
-    case LOCK_BUSY: return judge_park(w, tag, LOCK_EXCLUSIVE);
+    switch (locks_take(w->locks, tx->slot, tag, mode, &h)) {
+    case LOCK_BUSY: return judge_park(w, tag, mode);
     case LOCK_NO_MEMORY: return no_memory(err);
     case LOCK_GRANTED: break;
     }
@@ -168,8 +180,8 @@ judge_bulk_row(Writer *w, Tx *tx, RowSet *rows, bool others, u32 table_id, RowId
     if (rowset_has(rows, id))
         return JUDGED_YES;
     LockTag tag = {table_id, LOCK_ROW, 0, id};
-    if (others && locks_held_by_other(w->locks, tx->slot, tag))
-        return judge_park(w, tag, LOCK_EXCLUSIVE);
+    if (others && locks_conflict(w->locks, tx->slot, tag, LOCK_FOR_UPDATE))
+        return judge_park(w, tag, LOCK_FOR_UPDATE);
     u32 bulk = judge_bulk_owner(w, tx, table_id, id);
     if (bulk != UINT32_MAX)
         return judge_park_on_owner(w, bulk);
@@ -180,13 +192,14 @@ static Judged
 judge_rows(Writer *w, Tx *tx, const PartView *p, bool *ret_gone, Error *err)
 {
     bool bulk = tx_is_bulk(tx);
+    LockMode mode = row_mode(w, p);
     RowSet *rows = bulk ? bulk_rows(w, tx, p->table_id) : NULL;
     bool others = locks_space_count(w->locks, LOCK_ROW) > locks_owner_count(w->locks, tx->slot, LOCK_ROW);
     if (bulk && !rows)
         return no_memory(err);
     for (u32 i = 0; i < p->row_count; i++) {
         Judged j = bulk ? judge_bulk_row(w, tx, rows, others, p->table_id, p->old_rows[i], ret_gone, err)
-                        : judge_row(w, tx, p->table_id, p->old_rows[i], ret_gone, err);
+                        : judge_row(w, tx, p->table_id, p->old_rows[i], mode, ret_gone, err);
         if (j != JUDGED_YES)
             return j;
     }
@@ -291,6 +304,7 @@ judge_request(Writer *w, Tx *tx, Error *err)
         return JUDGED_ERROR;
     }
     tx->serial = ++w->serial ? w->serial : ++w->serial;
+    locks_set_ordinal(w->locks, tx->slot, tx->ordinal);
     if (tx->change_count) {
         if (!tx_is_bulk(tx))
             return ddl_judge(w, tx, err);

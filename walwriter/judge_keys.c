@@ -181,7 +181,7 @@ judge_live(Writer *w, Tx *tx, const PartView *p, u32 key, u32 row, RowId found, 
     if (deleted_by_own(w, tx, p->table_id, found))
         return JUDGED_YES;
     LockTag tag = {p->table_id, LOCK_ROW, 0, found};
-    if (locks_held_by_other(w->locks, tx->slot, tag))
+    if (locks_conflict(w->locks, tx->slot, tag, LOCK_WATCH))
         return judge_park(w, tag, LOCK_WATCH); /* who may be deleting it */
     u32 bulk = judge_bulk_owner(w, tx, p->table_id, found);
     if (bulk != UINT32_MAX)
@@ -207,7 +207,7 @@ judge_key(Writer *w, Tx *tx, u32 part, u32 key, u32 row, bool others, Error *err
         return JUDGED_YES;
     LockTag tag = {p->table_id, LOCK_KEY, (u16)key, hash};
     if (tx_is_bulk(tx)) {
-        if (others && locks_held_by_other(w->locks, tx->slot, tag))
+        if (others && locks_conflict(w->locks, tx->slot, tag, LOCK_WATCH))
             return judge_park(w, tag, LOCK_WATCH);
         if (scratch_add(w, tx, part, key, row, hash))
             return unique_violation(w, p->table_id, key, p, row, 0, err);
@@ -233,8 +233,8 @@ judge_key(Writer *w, Tx *tx, u32 part, u32 key, u32 row, bool others, Error *err
 
 /* ---- all keys ---- */
 
-static bool
-key_changes(const KeyDef *k, const PartView *p)
+bool
+judge_changes_key(const KeyDef *k, const PartView *p)
 {
     if (p->kind == PART_INSERT)
         return true;
@@ -252,7 +252,7 @@ judge_part_keys(Writer *w, Tx *tx, u32 part, bool others, Error *err)
     const TableDef *def = table_def(world_table(w->world, p->table_id));
     u32 keys[64], key_count = 0;
     for (u32 k = 0; k < def->key_count && k < COUNT_OF(keys); k++)
-        if (key_changes(&def->keys[k], p))
+        if (judge_changes_key(&def->keys[k], p))
             keys[key_count++] = k;
     if (key_count)
         world_part_begin(w->world, p);

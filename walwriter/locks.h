@@ -1,10 +1,10 @@
 /*
  * locks.h
- *    The lock table: who holds which row, key, table or name, who waits for it, and cycles among the waiting.
+ *    The lock table: who holds which row, key, table or name, in which modes, who waits for it, and cycles among the waiting.
  *
- * Private memory of the walwriter. An owner is a connection slot's transaction. An owner waits for one lock at most; the longest
- * waiter is granted first. Nothing here waits: locks_take says BUSY, the caller parks the request and calls locks_wait, and
- * locks_release_all reports through `granted` which owners may go on.
+ * Private memory of the walwriter. An owner is a connection slot: its transaction, and its session (advisory locks that outlive transactions). An
+ * owner waits for one lock at most; the longest waiter is granted first. Nothing here waits: locks_take says BUSY, the caller parks the
+ * request and calls locks_wait, and whatever releases reports through `granted` which owners may go on.
  */
 #ifndef LOCKS_H
 #define LOCKS_H
@@ -17,15 +17,32 @@ typedef enum LockSpace {
     LOCK_TABLE,     /* table */
     LOCK_NAME,      /* key: what kind of name; id: its hash */
     LOCK_TXN,       /* id: the slot; held by owners of bulk locks when somebody waits for them */
-    LOCK_ADVISORY,
+    LOCK_ADVISORY,  /* key: class; id: key */
 } LockSpace;
 
+/* Four modes of rows and eight of tables as PostgreSQL has them, weakest first (RowLockMode and TableLockMode of request.h in their order); the rest
+ * serves all other spaces. Who conflicts with whom: LOCK_CONFLICTS. */
 typedef enum LockMode {
-    LOCK_INTENT = 1, /* writers of rows, on their table: conflicts with SHARED and EXCLUSIVE */
+    LOCK_FOR_KEY_SHARE = 1,
+    LOCK_FOR_SHARE,
+    LOCK_FOR_NO_KEY_UPDATE, /* UPDATE that leaves the keys alone */
+    LOCK_FOR_UPDATE,        /* other UPDATEs, DELETE */
+    LOCK_TABLE_ACCESS_SHARE,
+    LOCK_TABLE_ROW_SHARE,     /* who locks rows */
+    LOCK_TABLE_ROW_EXCLUSIVE, /* who writes rows */
+    LOCK_TABLE_SHARE_UPDATE_EXCLUSIVE,
+    LOCK_TABLE_SHARE,
+    LOCK_TABLE_SHARE_ROW_EXCLUSIVE,
+    LOCK_TABLE_EXCLUSIVE,     /* a statement that was retried three times */
+    LOCK_TABLE_ACCESS_EXCLUSIVE,
     LOCK_SHARED,
     LOCK_EXCLUSIVE,
-    LOCK_WATCH,      /* only to wait with: until nobody holds it exclusively; grants nothing */
+    LOCK_WATCH, /* only to wait with: until nobody holds it for changing it; grants nothing */
+    LOCK_MODES,
 } LockMode;
+
+/* By mode: the modes it conflicts with, a bit (1 << mode) each. */
+extern const u16 LOCK_CONFLICTS[LOCK_MODES];
 
 typedef struct LockTag {
     u32 table_id;
@@ -35,11 +52,15 @@ typedef struct LockTag {
 } LockTag;
 
 typedef struct Lock Lock;
-/* One owner's hold. The judge's note says in which judging the owner took it for what. */
+/* One owner's hold: modes it took at one ordinal. A mode added at a later ordinal is a hold of its own behind it, so that UNDO finds what came
+ * after. The judge's note says in which judging the owner took it for what; it stands in the owner's first hold. */
 typedef struct LockHold {
     Lock *lock;
     u32 owner;
-    LockMode mode;
+    u16 modes;     /* 1 << LockMode each */
+    bool session;  /* advisory, until it is unlocked or the slot is released */
+    u32 since;     /* the ordinal at which it was taken */
+    u32 count;     /* session: how many times */
     u32 serial, part, row; /* the judge's note */
     struct LockHold *next_in_lock, *next_in_owner;
 } LockHold;
@@ -51,23 +72,45 @@ typedef struct Locks Locks;
 /* NULL without memory. */
 Locks *locks_new(u32 owner_count);
 void locks_free(Locks *l);
-/* Take it or find it held already (a stronger mode is taken in place). *ret_hold is set when granted. */
+/* What the owner takes from now on carries this ordinal, which never goes down within a transaction; locks_release_all begins at 0 again. */
+void locks_set_ordinal(Locks *l, u32 owner, u32 ordinal);
+/* Take it or find it held already (a mode is added in place). *ret_hold, the owner's first hold, is set when granted. */
 LockResult locks_take(Locks *l, u32 owner, LockTag tag, LockMode mode, LockHold **ret_hold);
-/* The hold of an owner, NULL when it has none. */
+/* For the session: counted, released by locks_release_session. After a wait the lock that was granted becomes the session's. */
+LockResult locks_take_session(Locks *l, u32 owner, LockTag tag, LockMode mode);
+/* The first hold of an owner, NULL when it has none. */
 LockHold *locks_find(Locks *l, u32 owner, LockTag tag);
-/* An owner other than `owner` holds it. */
-bool locks_held_by_other(Locks *l, u32 owner, LockTag tag);
+/* Another owner holds it in a mode that conflicts with `mode`. */
+bool locks_conflict(Locks *l, u32 owner, LockTag tag, LockMode mode);
 /* After BUSY: stand in the queue. false: that would close a cycle, the owner does not wait (deadlock). */
 bool locks_wait(Locks *l, u32 owner, LockTag tag, LockMode mode);
 bool locks_is_waiting(const Locks *l, u32 owner);
 /* Out of the queue without the lock; others may be granted by that. */
 typedef void (*LockGranted)(void *ctx, u32 owner);
 void locks_cancel_wait(Locks *l, u32 owner, LockGranted granted, void *ctx);
+/* The transaction's; the session's stay. */
 void locks_release_all(Locks *l, u32 owner, LockGranted granted, void *ctx);
+/* What was taken after the ordinal; who waits for the transaction (LOCK_TXN) looks again, too. The owner does not wait. */
+void locks_release_after(Locks *l, u32 owner, u32 ordinal, LockGranted granted, void *ctx);
+/* One count of the session's; false: it has none in that mode. */
+bool locks_release_session(Locks *l, u32 owner, LockTag tag, LockMode mode, LockGranted granted, void *ctx);
+void locks_release_session_all(Locks *l, u32 owner, LockGranted granted, void *ctx);
 /* The row `from` was replaced by `to` (which nobody can have locked yet): its lock, with holders and queue, follows it. */
 void locks_move_row(Locks *l, u32 table_id, u64 from, u64 to);
+/* Somebody waits, or a row has two holders: locks_move_row is worth calling. */
+bool locks_rows_follow(const Locks *l);
 
-u32 locks_held_count(const Locks *l, u32 owner);                   /* all spaces */
+/* Every hold by mode, and who waits. */
+typedef struct LockEntry {
+    LockTag tag;
+    u32 owner;
+    LockMode mode;
+    bool granted, session;
+} LockEntry;
+typedef bool (*LockVisit)(void *ctx, const LockEntry *e); /* false: enough */
+void locks_each(const Locks *l, LockVisit visit, void *ctx);
+
+u32 locks_held_count(const Locks *l, u32 owner);                   /* all spaces, the session's too */
 u64 locks_space_count(const Locks *l, LockSpace space);            /* holds in a space, all owners */
 u64 locks_owner_count(const Locks *l, u32 owner, LockSpace space); /* an owner's holds in a space */
 u32 locks_waiting_count(const Locks *l);

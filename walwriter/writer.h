@@ -92,6 +92,7 @@ typedef struct Tx {
     /* the request in work */
     ReqKind kind;
     u32 flags, request_len;
+    u32 ordinal;       /* of its first record */
     u64 seq, version, deadline_ns;
     u8 *frame;         /* room for a CHAIN record, the request, room for the COMMIT record */
     u32 frame_capacity;
@@ -169,6 +170,8 @@ typedef enum Judged { JUDGED_YES, JUDGED_PARK, JUDGED_RETRY, JUDGED_REPLAN, JUDG
 
 Judged judge_request(Writer *w, Tx *tx, Error *err);
 Judged judge_keys(Writer *w, Tx *tx, Error *err);
+/* The part gives rows a key, or another one. */
+bool judge_changes_key(const KeyDef *k, const PartView *p);
 Judged judge_park(Writer *w, LockTag tag, LockMode mode);
 /* Wait until that owner's transaction ends. */
 Judged judge_park_on_owner(Writer *w, u32 owner);
