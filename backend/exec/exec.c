@@ -56,9 +56,8 @@ source_emit(Source *s, Worker *w, Batch *b)
 }
 
 static void
-enter_pipeline(Exec *e, Pipeline *p, Worker *w)
+enter_pipeline(Pipeline *p, Worker *w)
 {
-    (void)e;
     w->pipeline = p;
     if (!p->states[w->index]) {
         void **states = ARENA_ARRAY(w->arena, void *, MAX(p->op_count, 1u));
@@ -71,6 +70,39 @@ enter_pipeline(Exec *e, Pipeline *p, Worker *w)
     w->states = p->states[w->index];
 }
 
+void
+pipeline_run_inner(Worker *w, Pipeline *p, u64 morsel)
+{
+    InnerRun run = {w->pipeline, w->states, w->inner};
+    enter_pipeline(p, w);
+    w->inner = &run;
+    p->source->run(p->source, p->sources[w->index], w, morsel);
+    w->inner = run.below;
+    w->pipeline = run.outer;
+    w->states = run.states;
+}
+
+/* The batch is in the inner pipeline's scratch, so the scratch stays. */
+void
+pipeline_relay(Worker *w, Batch *b)
+{
+    InnerRun *run = w->inner;
+    Pipeline *inner = w->pipeline;
+    void **states = w->states;
+    Op *first = run->outer->first;
+    if (!b->count)
+        return;
+    w->pipeline = run->outer;
+    w->states = run->states;
+    w->inner = run->below;
+    if (w->exec->figures && run->outer->source->node)
+        counter_add_u64(&w->exec->figures[run->outer->source->node->id].rows, b->count);
+    first->push(first, w->states[first->index], w, b);
+    w->pipeline = inner;
+    w->states = states;
+    w->inner = run;
+}
+
 typedef struct RangeRun { Exec *e; Pipeline *p; } RangeRun;
 
 static void
@@ -78,7 +110,7 @@ run_morsels(void *ctx, Worker *w, u64 task)
 {
     (void)task;
     RangeRun *r = ctx;
-    enter_pipeline(r->e, r->p, w);
+    enter_pipeline(r->p, w);
     u64 start = r->e->figures ? env->monotonic_ns() : 0;
     for (;;) {
         u64 m = counter_add_u64(&r->p->next_morsel, 1);
@@ -95,8 +127,8 @@ run_morsels(void *ctx, Worker *w, u64 task)
     }
 }
 
-static void
-make_states(Exec *e, Pipeline *p)
+void
+pipeline_prepare(Exec *e, Pipeline *p)
 {
     if (p->states)
         return;
@@ -108,8 +140,7 @@ make_states(Exec *e, Pipeline *p)
 void
 pipeline_run_range(Exec *e, Pipeline *p, u64 first, u64 end)
 {
-    if (!p->states)
-        make_states(e, p);
+    pipeline_prepare(e, p);
     p->next_morsel = first;
     p->end_morsel = end;
     RangeRun r = {e, p};
@@ -181,6 +212,10 @@ exec_build(Exec *e, const PlanNode *n)
         return build_over(e, n, project_op, false);
     case PN_FETCH:
         return build_over(e, n, fetch_op, false);
+    case PN_APPEND:
+        return new_pipeline(e, append_source(e, n));
+    case PN_REPEAT:
+        return build_over(e, n, repeat_op, true);
     case PN_KEY_JOIN:
         return build_over(e, n, key_join_op, false);
     case PN_HASH_JOIN:

@@ -27,6 +27,7 @@ struct Worker {
     Arena *wave;    /* result rows of the present wave */
     Pipeline *pipeline;
     void **states;  /* of the running pipeline, one an operator */
+    struct InnerRun *inner; /* the running pipeline is part of another one's source (PN_APPEND); NULL: it is not */
     u64 morsel;
     u32 batches;    /* since interrupts were last looked at */
 };
@@ -59,6 +60,13 @@ struct Pipeline {
     u64 next_morsel, end_morsel; /* taken with counter_add_u64 */
 };
 
+/* What a thread comes back to, on its stack. */
+typedef struct InnerRun {
+    Pipeline *outer;
+    void **states;
+    struct InnerRun *below;
+} InnerRun;
+
 struct Exec {
     ExecContext *ctx;
     const Plan *plan;
@@ -78,6 +86,11 @@ void pipeline_add(Pipeline *p, Op *op);
 /* Run all morsels into the sink that was added last. */
 void pipeline_run(Exec *e, Pipeline *p);
 void pipeline_run_range(Exec *e, Pipeline *p, u64 first, u64 end);
+/* For a source made of pipelines: to be called once before the first of these. */
+void pipeline_prepare(Exec *e, Pipeline *p);
+/* One morsel of p in this thread, from within another pipeline's source; its last operator hands batches on by pipeline_relay. */
+void pipeline_run_inner(Worker *w, Pipeline *p, u64 morsel);
+void pipeline_relay(Worker *w, Batch *b);
 /* The next operator gets b; empty batches go nowhere. */
 void op_emit(Op *op, Worker *w, Batch *b);
 /* Source: a batch enters the pipeline. Resets the scratch afterwards and looks at interrupts. */
@@ -168,6 +181,8 @@ Source *key_source(Exec *e, const PlanNode *n);
 Op *filter_op(Exec *e, const PlanNode *n);
 Op *project_op(Exec *e, const PlanNode *n);
 Op *fetch_op(Exec *e, const PlanNode *n);
+Source *append_source(Exec *e, const PlanNode *n);
+Op *repeat_op(Exec *e, const PlanNode *n);
 Op *key_join_op(Exec *e, const PlanNode *n);
 Op *hash_join_op(Exec *e, const PlanNode *n);
 Op *loop_join_op(Exec *e, const PlanNode *n);

@@ -37,6 +37,8 @@ node_name(const PlanNode *n)
     case PN_TOPN: return "Top-N Sort";
     case PN_LIMIT: return "Limit";
     case PN_FETCH: return "Fetch";
+    case PN_APPEND: return "Append";
+    case PN_REPEAT: return "Repeat";
     }
     return "?";
 }

@@ -27,6 +27,8 @@ typedef enum PlanNodeKind {
     PN_TOPN,      /* sort with limit */
     PN_LIMIT,
     PN_FETCH,     /* more columns of a table by row id */
+    PN_APPEND,    /* the rows of left, then those of right */
+    PN_REPEAT,    /* each row as often as the input's last column says, which goes */
 } PlanNodeKind;
 
 typedef enum PlanLeaf { LEAF_NONE, LEAF_COLUMN, LEAF_AGG, LEAF_GROUP } PlanLeaf;
@@ -157,6 +159,7 @@ struct PlanNode {
         PlanAgg agg;
         PlanSort sort;
         PlanFetch fetch;
+        bool append_marked; /* the last slot is the side: 1 or 2 */
     };
 };
 

@@ -391,6 +391,23 @@ visible_count(const BQuery *q)
     return n;
 }
 
+/* Projection with the count behind it, and each row as often as that says. */
+static PlanNode *
+plan_repeat(Planner *p, const BQuery *q, PlanNode *input)
+{
+    const BExpr **exprs = ARENA_ARRAY(p->arena, const BExpr *, q->target_count + 1);
+    memcpy(exprs, target_exprs(p, q), q->target_count * sizeof *exprs);
+    exprs[q->target_count] = q->repeat;
+    input = plan_project(p, input, exprs, q->target_count + 1);
+    PlanNode *n = node_new(p, PN_REPEAT, 0);
+    n->left = input;
+    n->slots = input->slots;
+    n->slot_count = q->target_count;
+    n->rows = input->rows;
+    n->cost = input->cost;
+    return n;
+}
+
 /* The rows of a query; with row_id, the row ids of relation 0 come first and the targets behind them. */
 PlanNode *
 plan_query_rows(Planner *p, const BQuery *q, bool row_id)
@@ -427,7 +444,7 @@ plan_query_rows(Planner *p, const BQuery *q, bool row_id)
             exprs[i + 1] = q->targets[i].expr;
         return plan_project(p, n, exprs, q->target_count + 1);
     }
-    n = plan_project(p, n, target_exprs(p, q), q->target_count);
+    n = q->repeat ? plan_repeat(p, q, n) : plan_project(p, n, target_exprs(p, q), q->target_count);
     if (q->distinct)
         n = plan_distinct(p, n);
     n = plan_order(p, q, n, NULL);

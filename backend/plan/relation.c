@@ -344,6 +344,38 @@ plan_subquery(FromPlanner *f, u16 rel)
     return n;
 }
 
+/* Rows of two queries. A column keeps the physical form that both have, else it gets that of its type. */
+static PlanNode *
+plan_append(FromPlanner *f, u16 rel)
+{
+    const BRel *r = &f->query->rels[rel];
+    PlanNode *left = plan_query(f->p, r->query), *right = plan_query(f->p, r->second);
+    PlanNode *n = node_new(f->p, PN_APPEND, r->column_count);
+    n->left = left;
+    n->right = right;
+    n->append_marked = r->marked;
+    n->rows = left->rows + right->rows;
+    n->cost = left->cost + right->cost + n->rows * 0.001;
+    for (u32 c = 0; c < r->column_count; c++) {
+        const BColumn *bc = &r->columns[c];
+        PlanSlot *s = &n->slots[c];
+        bool side = r->marked && c + 1 == r->column_count;
+        PhysType phys = phys_of(bc->type, bc->typmod);
+        bool scaled = phys == PHYS_D64 || phys == PHYS_D128;
+        *s = (PlanSlot){.leaf = LEAF_COLUMN, .rel = rel, .column = (u16)c, .type = bc->type, .typmod = bc->typmod, .phys = phys,
+                        .scale = scaled ? (u8)numeric_scale(bc->typmod) : 0, .nullable = !side};
+        if (side)
+            continue;
+        const PlanSlot *a = &left->slots[c], *b = &right->slots[c];
+        if (a->phys == b->phys && a->scale == b->scale) {
+            s->phys = a->phys;
+            s->scale = a->scale;
+        }
+        s->stable = a->stable && b->stable;
+    }
+    return n;
+}
+
 PlanNode *
 plan_relation(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList *conjuncts)
 {
@@ -354,6 +386,8 @@ plan_relation(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList
         return plan_filter(f->p, plan_values(f, rel), conjuncts);
     case BREL_SUBQUERY:
         return plan_filter(f->p, plan_subquery(f, rel), conjuncts);
+    case BREL_APPEND:
+        return plan_filter(f->p, plan_append(f, rel), conjuncts);
     case BREL_SYSTEM:
         break;
     }

@@ -134,6 +134,10 @@ NORETURN void suggest_column(Scope *s, Str table, Str column, u32 at);
 /* ---- bind_query.c, bind_group.c ---- */
 /* resolve_unknowns: outputs whose type is still unknown become text (not in the source of INSERT, which knows better). */
 BQuery *bind_query(Binder *b, const ASelect *sel, bool resolve_unknowns);
+/* ORDER BY into `order` (BOrder); what it needs and is no target becomes a hidden one. */
+void bind_order_by(Scope *s, const ASelect *sel, PtrList *targets, u32 visible, PtrList *order);
+/* ---- bind_setop.c ---- */
+BQuery *bind_set_operation(Binder *b, const ASelect *sel);
 /* Moves relations and aggregates from the scope into its query. */
 void bind_finish_scope(Scope *s, const PtrList *targets);
 /* Replaces grouping expressions by BX_GROUP and refuses columns that are neither grouped nor aggregated. */

@@ -12,9 +12,6 @@ refuse_clauses(Binder *b, const ASelect *sel)
 {
     if (sel->with_at != NO_LOCATION)
         bind_unsupported(b, sel->with_at, "WITH");
-    static const char *const ops[] = {[ASET_UNION] = "UNION", [ASET_INTERSECT] = "INTERSECT", [ASET_EXCEPT] = "EXCEPT"};
-    if (sel->op)
-        bind_unsupported(b, sel->at, ops[sel->op]);
     if (sel->into)
         bind_unsupported(b, sel->into_at, "SELECT INTO");
     if (sel->distinct_on.count)
@@ -113,7 +110,7 @@ order_direction(Binder *b, const AOrder *o, BOrder *to)
     to->nulls_first = o->nulls_given ? o->nulls_first : to->descending;
 }
 
-static void
+void
 bind_order_by(Scope *s, const ASelect *sel, PtrList *targets, u32 visible, PtrList *order)
 {
     Binder *b = s->b;
@@ -326,6 +323,11 @@ bind_query(Binder *b, const ASelect *sel, bool resolve_unknowns)
 {
     bind_enter(b);
     refuse_clauses(b, sel);
+    if (sel->op) {
+        BQuery *all = bind_set_operation(b, sel);
+        bind_leave(b);
+        return all;
+    }
     BQuery *q = ARENA_NEW(b->arena, BQuery);
     Scope s = {.b = b, .query = q};
     PtrList targets = {0};

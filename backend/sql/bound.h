@@ -53,7 +53,7 @@ struct BExpr {
     Value value;
 };
 
-typedef enum BRelKind { BREL_TABLE, BREL_SUBQUERY, BREL_VALUES, BREL_SYSTEM } BRelKind;
+typedef enum BRelKind { BREL_TABLE, BREL_SUBQUERY, BREL_VALUES, BREL_APPEND, BREL_SYSTEM } BRelKind;
 
 typedef struct BColumn {
     Str name;
@@ -71,7 +71,9 @@ typedef struct BRel {
     u32 table_id, schema_version;
     u32 column_count;
     BColumn *columns;
-    BQuery *query;          /* BREL_SUBQUERY */
+    BQuery *query;          /* BREL_SUBQUERY, BREL_APPEND */
+    BQuery *second;         /* BREL_APPEND: whose rows follow */
+    bool marked;            /* BREL_APPEND: a last column says which query a row is from, 1 or 2 */
     u32 row_count;          /* BREL_VALUES */
     BExpr ***rows;          /* [row][column] */
 } BRel;
@@ -121,6 +123,7 @@ struct BQuery {
     BExpr *having;
     u32 target_count; /* visible ones first */
     BTarget *targets;
+    BExpr *repeat;    /* bigint over the groups: how often each is given, NULL: once */
     bool distinct;
     u32 order_count;
     BOrder *order_by;
