@@ -7,14 +7,16 @@
  *
  * Fails: world_reserve_catalog; the changes themselves take from what it promised.
  */
+#include "common/store/tree.h"
 #include "walwriter/secrets.h"
 #include "walwriter/world_int.h"
 
 /* ---- trees ---- */
 
 static TreeNode *
-own_node(World *w, const TreeNode *n)
+own_node(void *world, const TreeNode *n)
 {
+    World *w = world;
     u64 birth = w->head->pub_epoch + 1;
     if (n && n->birth == birth)
         return (TreeNode *)(uintptr_t)n;
@@ -32,77 +34,7 @@ own_node(World *w, const TreeNode *n)
 void
 catalog_set_table(World *w, u32 table_id, const TableShm *t)
 {
-    u32 index = table_id - FIRST_TABLE_ID;
-    Root *r = &w->next;
-    while (!r->tables || (u64)index >> (TREE_BITS * r->table_levels)) {
-        TreeNode *top = own_node(w, NULL);
-        top->child[0] = (u64)(uintptr_t)r->tables;
-        r->tables = top;
-        r->table_levels++;
-    }
-    TreeNode *n = own_node(w, r->tables);
-    r->tables = n;
-    for (u32 level = r->table_levels - 1; level > 0; level--) {
-        u64 *child = &n->child[index >> (TREE_BITS * level) & (TREE_FANOUT - 1)];
-        n = own_node(w, (const TreeNode *)(uintptr_t)*child);
-        *child = (u64)(uintptr_t)n;
-    }
-    n->child[index & (TREE_FANOUT - 1)] = (u64)(uintptr_t)t;
-}
-
-static u64
-name_bits(Str name, u32 level)
-{
-    return shape_name_hash(name, level / 10) >> (level % 10 * TREE_BITS) & (TREE_FANOUT - 1);
-}
-
-/* Enter a name below *at; a leaf that is in the way moves down until the hashes differ. */
-static void
-enter_name(World *w, u64 *at, u32 level, Str name, u64 leaf)
-{
-    for (;; level++) {
-        if (*at == 0) {
-            *at = leaf;
-            return;
-        }
-        TreeNode *n;
-        if (*at & 1) {
-            u64 other = *at;
-            const TableDef *d = catalog_table(&w->next, (u32)(other >> 1));
-            ensure(d && !str_eq(d->name, name));
-            n = own_node(w, NULL);
-            n->child[name_bits(d->name, level)] = other;
-        } else {
-            n = own_node(w, (const TreeNode *)(uintptr_t)*at);
-        }
-        *at = (u64)(uintptr_t)n;
-        at = &n->child[name_bits(name, level)];
-    }
-}
-
-static void
-set_name(World *w, Str name, u32 table_id)
-{
-    TreeNode *top = own_node(w, w->next.names);
-    w->next.names = top;
-    enter_name(w, &top->child[name_bits(name, 0)], 1, name, (u64)table_id << 1 | 1);
-}
-
-static void
-remove_name(World *w, Str name)
-{
-    TreeNode *n = own_node(w, w->next.names);
-    w->next.names = n;
-    for (u32 level = 0;; level++) {
-        u64 *child = &n->child[name_bits(name, level)];
-        ensure(*child);
-        if (*child & 1) {
-            *child = 0;
-            return;
-        }
-        n = own_node(w, (const TreeNode *)(uintptr_t)*child);
-        *child = (u64)(uintptr_t)n;
-    }
+    ensure(tree_set_table(&w->next, table_id, t, own_node, w));
 }
 
 /* ---- definitions ---- */
@@ -231,7 +163,7 @@ world_create_table(World *w, const TableDef *def)
     make_empty(w, t, 1);
     world_add_work(w, t);
     catalog_set_table(w, def->table_id, t);
-    set_name(w, t->def->name, def->table_id);
+    ensure(tree_set_name(&w->next, t->def->name, def->table_id, own_node, w));
     w->next.table_count++;
     w->next.next_table_id = MAX(w->next.next_table_id, def->table_id + 1);
     catalog_changed(w, CATALOG_PROMISE);
@@ -249,7 +181,7 @@ world_drop_table(World *w, u32 table_id)
     TableWork *tw = world_work(w, table_id);
     if (!tw)
         return;
-    remove_name(w, tw->t->def->name);
+    ensure(tree_remove_name(&w->next, tw->t->def->name, own_node, w));
     catalog_set_table(w, table_id, NULL);
     world_forget_table_lists(w, tw);
     block_forget_all(w, tw);
