@@ -406,7 +406,8 @@ TypeFormat
 guc_format(const Guc *g)
 {
     return (TypeFormat){.tz_offset_s = guc_zone_offset_s(g->values[GUC_timezone].now),
-                        .extra_float_digits = atoi(g->values[GUC_extra_float_digits].now)};
+                        .extra_float_digits = atoi(g->values[GUC_extra_float_digits].now),
+                        .bytea_escape = strcmp(g->values[GUC_bytea_output].now, "escape") == 0};
 }
 
 void

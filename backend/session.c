@@ -39,7 +39,7 @@ session_apply_gucs(Session *s)
         return;
     s->guc_seen = guc_serial(s->guc);
     TypeFormat f = guc_format(s->guc);
-    if (f.tz_offset_s != s->format.tz_offset_s || f.extra_float_digits != s->format.extra_float_digits)
+    if (!format_equal(&f, &s->format))
         s->format_serial++;
     s->format = f;
     s->lock_timeout_ms = (i32)conf_int(&s->boot->conf, lock_timeout);

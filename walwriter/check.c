@@ -1,6 +1,7 @@
 /*
  * check.c
- *    Does a part agree with its table? Columns, physical types, NOT NULL, decimals within their precision, varchar within its length.
+ *    Does a part agree with its table? Columns, physical types, NOT NULL, decimals within their precision, texts valid UTF-8
+ *    and within their length.
  *    The backend has done the same to the user's values; what fails here was not made by our backend, so messages are short.
  */
 #include "walwriter/writer.h"
@@ -35,9 +36,14 @@ decimals_fit(const ColumnDef *d, const PartColumn *c, u32 rows)
     return true;
 }
 
+/* Valid UTF-8 without zeros, but for bytea; varchar(n) has at most n characters. */
 static bool
 texts_fit(const ColumnDef *d, const PartColumn *c)
 {
+    if (d->type == TYPE_BYTEA)
+        return true;
+    if (!part_texts_are_text(c))
+        return false;
     if (d->type != TYPE_VARCHAR || d->typmod < 4)
         return true;
     u32 limit = (u32)d->typmod - 4;

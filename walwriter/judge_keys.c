@@ -58,7 +58,7 @@ stored_value(const TableDef *def, const TableShm *t, RowId id, u32 column)
 static Judged
 unique_violation(Writer *w, u32 table_id, u32 key, const PartView *p, u32 row, RowId id, Error *err)
 {
-    static const TypeFormat UTC = {0, 1};
+    static const TypeFormat UTC = {.extra_float_digits = 1};
     const TableShm *t = world_table(w->world, table_id);
     const TableDef *def = table_def(t);
     const KeyDef *k = &def->keys[key];

@@ -72,6 +72,7 @@ bool kern_num_status(KernCall *c, NumStatus status);
 
 /* tables of the files; FOP to function, by physical type of the first argument where more than one */
 KernRow text_row(FuncOp op);
+KernRow bytes_row(FuncOp op);
 KernRow time_row(FuncOp op, TypeId first_arg);
 KernRow math_row(FuncOp op, TypeId first_arg);
 KernRow decimal_row(FuncOp op);

@@ -42,7 +42,7 @@ fast_kind(TypeId type, PhysType phys)
     case PHYS_D64: return FAST_D64;
     case PHYS_D128: return FAST_D128;
     case PHYS_NUM: return FAST_NUM;
-    case PHYS_STR: return FAST_STR;
+    case PHYS_STR: return type == TYPE_BYTEA ? FAST_NONE : FAST_STR;
     default: return FAST_NONE;
     }
 }

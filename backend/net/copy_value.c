@@ -264,10 +264,31 @@ copy_store_null(CopyIn *c, CopyField *f)
     f->any_null = true;
 }
 
+static char *
+heap_take(CopyIn *c, u32 len)
+{
+    if (len > HEAP_SHARE_MAX)
+        return arena_alloc(c->rows, len);
+    if (UNLIKELY((size_t)(c->heap_end - c->heap) < len)) {
+        c->heap = arena_alloc(c->rows, HEAP_BYTES);
+        c->heap_end = c->heap + HEAP_BYTES;
+    }
+    char *p = (char *)c->heap;
+    c->heap += len;
+    return p;
+}
+
 void
 copy_store_value(CopyIn *c, CopyField *f, const Value *v)
 {
-    value_to_phys(v, f->phys, f->scale, f->data + (size_t)c->row * f->width);
+    Value kept = *v;
+    if (f->phys == PHYS_STR) { /* the arena of values is for one only */
+        char *text = heap_take(c, v->str.len);
+        if (v->str.len)
+            memcpy(text, v->str.ptr, v->str.len);
+        kept.str.ptr = text;
+    }
+    value_to_phys(&kept, f->phys, f->scale, f->data + (size_t)c->row * f->width);
     f->nulls[c->row] = 0;
 }
 
@@ -317,20 +338,6 @@ copy_slow_value(CopyIn *c, CopyField *f, Str s)
     if (!value_in(c->value, &c->spec.format, f->def.type, f->def.typmod, s, &v, &err))
         copy_value_error(c, f, &err, &s);
     copy_store_value(c, f, &v);
-}
-
-static char *
-heap_take(CopyIn *c, u32 len)
-{
-    if (len > HEAP_SHARE_MAX)
-        return arena_alloc(c->rows, len);
-    if (UNLIKELY((size_t)(c->heap_end - c->heap) < len)) {
-        c->heap = arena_alloc(c->rows, HEAP_BYTES);
-        c->heap_end = c->heap + HEAP_BYTES;
-    }
-    char *p = (char *)c->heap;
-    c->heap += len;
-    return p;
 }
 
 /* varchar(n): blanks beyond n characters are cut, anything else is too long. */

@@ -50,7 +50,7 @@ static FieldKind
 field_kind(const Vec *v, TypeId type, bool binary)
 {
     bool is_int = type == TYPE_INT2 || type == TYPE_INT4 || type == TYPE_INT8;
-    if (v->phys == PHYS_STR)
+    if (v->phys == PHYS_STR && (binary || type != TYPE_BYTEA))
         return FIELD_STR;
     if (binary && v->phys == PHYS_I16)
         return FIELD_I16_BINARY;

@@ -19,7 +19,7 @@ put_list(const Deparse *d, const BExpr *e, u32 first, const char *between)
 static void
 put_const(const Deparse *d, const BExpr *e)
 {
-    static const TypeFormat format = {0, 1};
+    static const TypeFormat format = {.extra_float_digits = 1};
     const Value *v = &e->value;
     if (v->is_null) {
         buf_printf(d->to, "NULL::%s", type_format(d->arena, e->type, e->typmod));

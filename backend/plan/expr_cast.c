@@ -23,7 +23,7 @@ is_time(TypeId t)
     return t == TYPE_DATE || t == TYPE_TIMESTAMP || t == TYPE_TIMESTAMPTZ;
 }
 
-/* 'today' and 'now' depend on the moment, time zones and digits of floats on settings. */
+/* 'today' and 'now' depend on the moment, time zones, digits of floats and the form of bytes on settings. */
 bool
 expr_cast_steady(TypeId from, TypeId to)
 {
@@ -31,7 +31,7 @@ expr_cast_steady(TypeId from, TypeId to)
         return false;
     if (from == TYPE_TIMESTAMPTZ || to == TYPE_TIMESTAMPTZ)
         return from == to;
-    return !(is_string(to) && (from == TYPE_FLOAT4 || from == TYPE_FLOAT8));
+    return !(is_string(to) && (from == TYPE_FLOAT4 || from == TYPE_FLOAT8 || from == TYPE_BYTEA));
 }
 
 static Operand

@@ -212,6 +212,9 @@ is_string(const BExpr *e)
 static void
 concat_anything(Binder *b, BExpr **left, BExpr **right)
 {
+    bool unknown = (*left)->type == TYPE_UNKNOWN || (*right)->type == TYPE_UNKNOWN;
+    if (unknown && ((*left)->type == TYPE_BYTEA || (*right)->type == TYPE_BYTEA)) /* has a || of its own */
+        return;
     if (!is_string(*left) && is_string(*right))
         *left = coerce_type(b, *left, TYPE_TEXT, CAST_EXPLICIT);
     else if (is_string(*left) && !is_string(*right))

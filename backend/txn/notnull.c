@@ -13,7 +13,7 @@ enum { DETAIL_VALUE_BYTES = 64 };
 static void
 put_value(ByteBuf *to, const Value *v)
 {
-    static const TypeFormat UTC = {0, 1};
+    static const TypeFormat UTC = {.extra_float_digits = 1};
     if (v->is_null) {
         buf_str(to, "null");
         return;

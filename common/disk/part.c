@@ -94,7 +94,7 @@ read_texts(Pieces *p, u32 rows, PartColumn *c)
     u64 sum = 0;
     for (u32 i = 0; i < distinct; i++) {
         u32 len = get_le32(lengths + (size_t)i * 4);
-        if (len > text_bytes - sum || !utf8_valid(texts + sum, len) || (len && memchr(texts + sum, 0, len)))
+        if (len > text_bytes - sum)
             return false;
         sum += len;
     }
@@ -104,6 +104,16 @@ read_texts(Pieces *p, u32 rows, PartColumn *c)
     c->index_width = part_index_width(distinct);
     c->indexes = take_piece(p, (u64)rows * c->index_width);
     return sum == text_bytes && c->indexes && indexes_are_valid(c, rows);
+}
+
+bool
+part_texts_are_text(const PartColumn *c)
+{
+    const u8 *at = (const u8 *)c->texts;
+    for (u32 i = 0; i < c->distinct; at += c->lengths[i], i++)
+        if (!utf8_valid(at, c->lengths[i]) || (c->lengths[i] && memchr(at, 0, c->lengths[i])))
+            return false;
+    return true;
 }
 
 static bool

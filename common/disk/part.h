@@ -53,13 +53,15 @@ typedef struct PartView {
     PartColumn *columns;        /* column_count of them, in memory the caller gave */
 } PartView;
 
-/* Check bytes to the last one and point at the pieces (they must be 8-byte aligned). `columns` has room for max_columns. Text is checked to be
- * UTF-8 without NUL, indexes and lengths to be in range, booleans to be 0 or 1. Does not look at any table. */
+/* Check bytes to the last one and point at the pieces (they must be 8-byte aligned). `columns` has room for max_columns. Indexes and lengths are checked to be
+ * in range, booleans to be 0 or 1. Does not look at any table. */
 MUST_CHECK bool part_read(PartKind kind, const u8 *data, u32 len, PartColumn *columns, u32 max_columns, PartView *ret, Error *err);
 /* Bytes that part_write will need for these pieces (the columns' pointers may still be NULL only when their counts are 0). */
 u64 part_bytes(const PartView *p);
 /* Encode the view's pieces at `to` (8-byte aligned, part_bytes(p) bytes of room); target rows are written as 0. Returns the bytes written. */
 u32 part_write(const PartView *p, u8 *to);
+/* Are a text column's values valid UTF-8 without zero bytes? Whether they must be says the column's type, which part_read does not know. */
+bool part_texts_are_text(const PartColumn *c);
 static inline u32 part_index_width(u32 distinct) { return distinct <= 256 ? 1 : distinct <= 65536 ? 2 : 4; }
 /* In place, by the walwriter. */
 void part_set_rows(u8 *data, u32 first_count, u64 first_row, u64 second_row);

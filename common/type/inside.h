@@ -89,6 +89,10 @@ u32 timestamptz_out(i64 us, i32 tz_offset_s, char *to);
 /* Round to typmod's decimals of a second, -1 = leave. */
 i64 timestamp_typmod(i64 us, i32 typmod);
 
+/* bytea.c */
+bool bytea_in(Arena *a, Str in, Str *ret, Error *err);
+void bytea_out(ByteBuf *to, const TypeFormat *f, Str v);
+
 /* uuid.c */
 bool uuid_in(Str in, Pair *ret, Error *err);
 u32 uuid_out(const Pair *v, char *to);

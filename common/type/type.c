@@ -144,6 +144,7 @@ phys_of(TypeId t, i32 typmod)
     case TYPE_UUID:
         return PHYS_PAIR;
     case TYPE_TEXT:
+    case TYPE_BYTEA:
     case TYPE_VARCHAR:
     case TYPE_NAME:
     case TYPE_UNKNOWN:

@@ -14,7 +14,8 @@
  *   numeric(p <= 18, s)             PHYS_D64      8      value x 10^s; INT64_MIN = NaN
  *   numeric(p <= 38, s)             PHYS_D128     16     value x 10^s; the smallest i128 = NaN
  *   numeric                         PHYS_NUM      24     struct Num, a scale a value
- *   text, varchar, name, unknown    PHYS_STR      16     struct Str in vectors; in blocks a u32 dictionary code
+ *   text, varchar, name, unknown,   PHYS_STR      16     struct Str in vectors; in blocks a u32 dictionary code;
+ *   bytea                                                valid UTF-8 without zeros, but for bytea
  *   uuid                            PHYS_PAIR     16     struct Pair: its bytes as one number, most significant first
  *
  * This room knows no table, no statement and no client.
@@ -132,7 +133,14 @@ Value value_from_phys(TypeId t, i32 typmod, PhysType p, u32 scale, const void *f
 typedef struct TypeFormat {
     i32 tz_offset_s;        /* seconds east of UTC in which timestamptz is shown and read without a zone */
     i32 extra_float_digits; /* > 0: shortest round trip (the default, 1) */
+    bool bytea_escape;      /* bytea_output = escape, else hex */
 } TypeFormat;
+
+static inline bool
+format_equal(const TypeFormat *a, const TypeFormat *b)
+{
+    return a->tz_offset_s == b->tz_offset_s && a->extra_float_digits == b->extra_float_digits && a->bytea_escape == b->bytea_escape;
+}
 
 /* Parse text into a value of type t, applying typmod as a column would (rounding numeric, 22001 beyond varchar(n) unless
  * only blanks are cut, 22003 out of range, 22P02 bad syntax, 22007/22008 dates). Text results point into `in` where they

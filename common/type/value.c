@@ -76,7 +76,6 @@ integer_in(TypeId t, Str in, Value *ret, Error *err)
 bool
 value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret, Error *err)
 {
-    (void)a;
     Value v = {.type = t, .typmod = typmod};
     bool ok = false;
     switch (t) {
@@ -110,6 +109,9 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
     case TYPE_TIMESTAMP:
     case TYPE_TIMESTAMPTZ:
         ok = timestamp_in(f, t, typmod, in, &v.i64v, err);
+        break;
+    case TYPE_BYTEA:
+        ok = bytea_in(a, in, &v.str, err);
         break;
     case TYPE_UUID:
         ok = uuid_in(in, &v.pair, err);
@@ -203,6 +205,10 @@ value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, 
     case TYPE_UNKNOWN:
         ok = text_in(t, typmod, (Str){(const char *)data, len}, &v, err);
         break;
+    case TYPE_BYTEA:
+        v.str = (Str){(const char *)data, len};
+        ok = true;
+        break;
     case TYPE_VOID:
         ok = true;
         break;
@@ -248,7 +254,10 @@ phys_out(ByteBuf *to, const TypeFormat *f, TypeId t, PhysType p, u32 scale, cons
 {
     if (p == PHYS_STR) {
         Str s = LOAD(Str, at);
-        buf_put(to, s.ptr, s.len);
+        if (t == TYPE_BYTEA)
+            bytea_out(to, f, s);
+        else
+            buf_put(to, s.ptr, s.len);
         return;
     }
     char *out = buf_reserve(to, OUT_MAX);

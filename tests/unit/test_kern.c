@@ -367,7 +367,7 @@ START_TEST(known_sums_and_averages)
         {"sum", TYPE_NUMERIC, PHYS_D128, 0, huge, 3, "90000000000000000000000000000000000000"},
         {"sum", TYPE_NUMERIC, PHYS_D128, 0, huge, 2, "overflow"},
     };
-    TypeFormat format = {0, 1};
+    TypeFormat format = {.extra_float_digits = 1};
     for (u32 k = 0; k < COUNT_OF(cases); k++) {
         AggKernel a;
         const AggDef *g = aggregate(cases[k].name, cases[k].type);

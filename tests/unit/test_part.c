@@ -158,9 +158,11 @@ START_TEST(part_text_must_be_text)
     PartView in = sample_part(PART_INSERT, c), out;
     Error err;
     c[2].texts = "ab\0d\xc3\xa4xy";
-    ck_assert(!part_read(PART_INSERT, bytes, part_write(&in, bytes), columns, PART_MAX_COLUMNS, &out, &err));
+    ck_assert(part_read(PART_INSERT, bytes, part_write(&in, bytes), columns, PART_MAX_COLUMNS, &out, &err) && !part_texts_are_text(&columns[2]));
     c[2].texts = "abcd\xc3xyz";
-    ck_assert(!part_read(PART_INSERT, bytes, part_write(&in, bytes), columns, PART_MAX_COLUMNS, &out, &err));
+    ck_assert(part_read(PART_INSERT, bytes, part_write(&in, bytes), columns, PART_MAX_COLUMNS, &out, &err) && !part_texts_are_text(&columns[2]));
+    c[2].texts = "abcd\xc3\xa4yz";
+    ck_assert(part_read(PART_INSERT, bytes, part_write(&in, bytes), columns, PART_MAX_COLUMNS, &out, &err) && part_texts_are_text(&columns[2]));
     static const u8 beyond[ROWS] = {0, 0, 3, 2, 1};
     c[2].texts = "abcdefgh";
     c[2].indexes = beyond;

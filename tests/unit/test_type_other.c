@@ -46,6 +46,26 @@ START_TEST(uuids)
 }
 END_TEST
 
+START_TEST(bytes)
+{
+    static const TextCase CASES[] = {
+        {TYPE_BYTEA, -1, "", "\\x"},
+        {TYPE_BYTEA, -1, "\\xDE ad\nBe", "\\xdeadbe"},
+        {TYPE_BYTEA, -1, "a\\\\b\\000\\377", "\\x615c6200ff"},
+        {TYPE_BYTEA, -1, "\\x1", "22023 invalid hexadecimal data: odd number of digits"},
+        {TYPE_BYTEA, -1, "\\x1g", "22023 invalid hexadecimal digit: \"g\""},
+        {TYPE_BYTEA, -1, "\\400", "22P02 invalid input syntax for type bytea"},
+        {TYPE_BYTEA, -1, "a\\", "22P02 invalid input syntax for type bytea"},
+    };
+    check_texts(CASES, COUNT_OF(CASES));
+    FORMAT.bytea_escape = true;
+    ck_assert_str_eq(round_trip(TYPE_BYTEA, "\\x5c611f7f80"), "\\\\a\\037\\177\\200");
+    FORMAT.bytea_escape = false;
+    ck_assert_int_lt(order_of(TYPE_BYTEA, "\\x01", "\\x0100"), 0);
+    ck_assert_int_gt(order_of(TYPE_BYTEA, "\\x80", "\\x7fff"), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -53,6 +73,7 @@ main(void)
     Suite *s = suite_create("type_other");
     TCase *c = tcase_create("all");
     tcase_add_test(c, uuids);
+    tcase_add_test(c, bytes);
     suite_add_tcase(s, c);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);
