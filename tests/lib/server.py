@@ -1,5 +1,5 @@
 """server: start and stop ggs3db and a PostgreSQL oracle for tests, each in a folder of its own; talk to both with psql."""
-import os, shutil, signal, socket, subprocess, tempfile, time
+import os, re, shutil, signal, socket, subprocess, tempfile, time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.environ.get("GGS3DB", os.path.join(TOP, "ggs3db"))
@@ -104,6 +104,25 @@ class Server:
 
     def psql(self, *commands, **more):
         return psql(self.dsn, *commands, **more)
+
+    def pgbench(self, script, clients, seconds=None, transactions=None, options=()):
+        """Run a script (or, when None, what options name) with pgbench: transactions done, what it said on stderr."""
+        with tempfile.NamedTemporaryFile("w", suffix=".sql") as f:
+            f.write(script or "")
+            f.flush()
+            argv = ["pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", "2", *(("-f", f.name) if script else ()), *options]
+            argv += ["-T", str(seconds)] if seconds else ["-t", str(transactions)]
+            done = subprocess.run(argv + [self.dsn], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), timeout=600)
+            count = re.search(r"actually processed: (\d+)", done.stdout)
+            return int(count.group(1)) if count else 0, done.stderr
+
+    def held_bytes(self):
+        """What the server's processes hold, shared pages counted once."""
+        total = 0
+        for pid in (self.process.pid, *self.children()):
+            with open(f"/proc/{pid}/smaps_rollup") as f:
+                total += int(re.search(r"^Pss:\s+(\d+)", f.read(), re.M).group(1)) * 1024
+        return total
 
     def verify(self, report, name):
         """Every invariant of the store holds."""
