@@ -29,8 +29,8 @@ copyout_run(Session *s, Portal *p)
 {
     Batch b;
     u64 rows = 0;
+    Exec *e = run_open(s, p, false);
     CopyOutSpec spec = make_spec(p);
-    Exec *e = exec_open(&p->ctx, p->plan->plan);
     CopyOut *out = copy_out_begin(s->wire, p->arena, &spec);
     while (exec_next(e, &b)) {
         interrupt_check();

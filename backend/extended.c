@@ -224,12 +224,7 @@ refresh_portal(Session *s, Portal *p)
 {
     if (p->state != PORTAL_READY || plans_is_current(s, p->plan))
         return;
-    CachedPlan *fresh = plans_again(s, p->plan, true);
-    plans_hold(fresh);
-    if (p->columns == p->plan->columns)
-        p->columns = fresh->columns;
-    plans_release(s, p->plan);
-    p->plan = fresh;
+    portal_plan_again(s, p);
 }
 
 void

@@ -8,9 +8,12 @@
 #include "backend/interrupt.h"
 
 #include "backend/throw.h"
+#include "common/base/env.h"
 #include "common/proc/proc.h"
 
+#include <math.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool timer_runs;
@@ -45,6 +48,20 @@ interrupt_check(void)
     if (proc_flag(PROC_CANCEL))
         err_throw(ERR_QUERY_CANCELED, "canceling statement due to user request");
     err_throw(ERR_QUERY_CANCELED, "canceling statement due to statement timeout");
+}
+
+void
+interrupt_sleep(double seconds)
+{
+    u64 end = seconds > 0 ? env->monotonic_ns() + (u64)(fmin(seconds, 1e9) * 1e9) : 0;
+    for (;;) {
+        interrupt_check();
+        u64 now = env->monotonic_ns();
+        if (now >= end)
+            return;
+        struct timespec t = {.tv_sec = 0, .tv_nsec = (long)MIN(end - now, 10000000u)};
+        nanosleep(&t, NULL);
+    }
 }
 
 static void

@@ -11,6 +11,8 @@
 bool interrupt_pending(void);
 /* Session thread or a helper with a catch: throws 57014 or 57P01 when one is pending. */
 void interrupt_check(void);
+/* Session thread: sleeps in short pieces, and throws as interrupt_check. */
+void interrupt_sleep(double seconds);
 /* An immediate shutdown leaves at once: there is nothing shared that a backend could leave half done (I1). */
 void interrupt_quit(void);
 

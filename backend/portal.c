@@ -114,6 +114,17 @@ portal_any_suspended(const Session *s)
     return false;
 }
 
+void
+portal_plan_again(Session *s, Portal *p)
+{
+    CachedPlan *fresh = plans_again(s, p->plan, true);
+    plans_hold(fresh);
+    if (p->columns == p->plan->columns) /* those with the formats of Bind are the portal's own */
+        p->columns = fresh->columns;
+    plans_release(s, p->plan);
+    p->plan = fresh;
+}
+
 static void
 close_exec(Portal *p)
 {
@@ -186,14 +197,14 @@ portal_start(Session *s, Portal *p)
         .arena = p->arena,
         .txn = s->txn,
         .env = {.params = p->params, .param_count = p->param_count, .format = &p->format, .now_us = s->now_us, .role_name = s->role_name,
-                .database = s->database},
+                .database = s->database, .call = session_call, .session = s},
         .memory_limit_bytes = s->memory_limit_bytes,
     };
     p->state = PORTAL_ROWS;
     if (p->plan->stmt->kind != BST_SELECT)
         run_statement(s, p);
     else {
-        p->exec = exec_open(&p->ctx, p->plan->plan);
+        p->exec = run_open(s, p, false);
         /* Errors of constant expressions come before the row description, as in PostgreSQL, whose planner finds them. */
         if (!p->plan->stmt->query->from)
             next_batch(p);

@@ -16,6 +16,20 @@ send_notices(Session *s, const BStmt *b)
         session_notice(s, REPLY_NOTICE, b->kind == BST_CREATE_TABLE ? ERR_DUPLICATE_TABLE : ERR_NONE, b->notices[i]);
 }
 
+/* The catalog moved: bind and plan again. */
+static void
+plan_again(Session *s, Portal *p)
+{
+    txn_end_statement(s->txn);
+    portal_plan_again(s, p);
+}
+
+static NORETURN void
+keeps_changing(void)
+{
+    err_throw(ERR_SERIALIZATION_FAILURE, "could not run the statement because its tables keep changing");
+}
+
 static void
 run_write(Session *s, Portal *p)
 {
@@ -26,13 +40,23 @@ run_write(Session *s, Portal *p)
             p->rows = rows;
             return;
         }
-        txn_end_statement(s->txn);
-        CachedPlan *fresh = plans_again(s, p->plan, true);
-        plans_hold(fresh);
-        plans_release(s, p->plan);
-        p->plan = fresh;
+        plan_again(s, p);
     }
-    err_throw(ERR_SERIALIZATION_FAILURE, "could not run the statement because its tables keep changing");
+    keeps_changing();
+}
+
+Exec *
+run_open(Session *s, Portal *p, bool measured)
+{
+    Exec *e;
+    if (!p->plan->plan->locks)
+        return measured ? exec_open_measured(&p->ctx, p->plan->plan) : exec_open(&p->ctx, p->plan->plan);
+    for (int i = 0; i < REPLANS_MAX; i++) {
+        if (exec_open_locking(&p->ctx, p->plan->plan, measured, &e) == EXEC_DONE)
+            return e;
+        plan_again(s, p);
+    }
+    keeps_changing();
 }
 
 void
@@ -63,6 +87,11 @@ run_statement(Session *s, Portal *p)
     case BST_CREATE_TABLE:
     case BST_DROP_TABLE:
     case BST_TRUNCATE:
+        run_write(s, p);
+        break;
+    case BST_LOCK:
+        if (!txn_is_open(s->txn))
+            err_throw(ERR_NO_ACTIVE_TRANSACTION, "LOCK TABLE can only be used in transaction blocks");
         run_write(s, p);
         break;
     case BST_SHOW:

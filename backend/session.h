@@ -161,6 +161,8 @@ void portal_close(Session *s, Portal *p);
 void portal_close_all(Session *s);
 /* Make it ready to give rows: a write has then happened. portal_run does it when it was not done. */
 void portal_start(Session *s, Portal *p);
+/* Bind and plan again; the result must have the same columns. */
+void portal_plan_again(Session *s, Portal *p);
 /* Start it (first time) and send up to max_rows (0: all). true: complete. */
 bool portal_run(Session *s, Portal *p, u64 max_rows);
 /* Rows of every suspended portal but this one are drawn into memory, so that the transaction may move on. */
@@ -175,6 +177,12 @@ void portal_complete(Session *s, Portal *p);
 /* ---- run.c ---- */
 /* A statement that is not a SELECT: runs it and sets the portal's tag; SHOW and EXPLAIN fill its rows. */
 void run_statement(Session *s, Portal *p);
+/* The execution of a plan that gives rows; holds all row locks when it returns. The portal's plan may be another one then. */
+Exec *run_open(Session *s, Portal *p, bool measured);
+
+/* ---- call.c ---- */
+/* ExprCall: functions that do something. */
+Value session_call(void *session, const FuncDef *f, const Value *args);
 
 /* ---- copyin.c ---- */
 u64 copyin_run(Session *s, Portal *p);

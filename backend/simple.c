@@ -23,8 +23,8 @@ run_one(Session *s, CachedPlan *plan)
         session_count_write(s, plan->parsed);
     Portal *p = portal_open(s, "", plan);
     portal_start(s, p);
-    if (plan->returns_rows)
-        reply_row_description(s->wire, plan->columns, plan->column_count);
+    if (p->plan->returns_rows)
+        reply_row_description(s->wire, p->columns, p->plan->column_count);
     portal_run(s, p, 0);
     portal_complete(s, p);
     portal_close(s, p);

@@ -116,7 +116,7 @@ utility_explain(Session *s, Portal *p)
     if (b->analyze) {
         if (b->explained->kind != BST_SELECT)
             err_throw(ERR_FEATURE_NOT_SUPPORTED, "EXPLAIN ANALYZE of a statement that writes is not supported yet");
-        figures = exec_open_measured(&p->ctx, p->plan->plan);
+        figures = run_open(s, p, true);
         while (exec_next(figures, &batch))
             interrupt_check();
     }
@@ -126,7 +126,6 @@ utility_explain(Session *s, Portal *p)
     if (text->failed)
         err_throw(ERR_OUT_OF_MEMORY, "out of memory");
     set_lines(p, text, b->format_json);
-    (void)s;
 }
 
 /* ---- without rows ---- */

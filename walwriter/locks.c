@@ -314,8 +314,7 @@ make_lock(Locks *l, LockTag tag)
 void
 locks_set_ordinal(Locks *l, u32 owner, u32 ordinal)
 {
-    Owner *o = &l->owners[owner];
-    o->ordinal = o->holds ? MAX(ordinal, o->ordinal) : ordinal;
+    l->owners[owner].ordinal = MAX(ordinal, l->owners[owner].ordinal);
 }
 
 /* Who may have it gets a hold in it. */

@@ -114,7 +114,7 @@ run_morsels(void *ctx, Worker *w, u64 task)
     u64 start = r->e->figures ? env->monotonic_ns() : 0;
     for (;;) {
         u64 m = counter_add_u64(&r->p->next_morsel, 1);
-        if (m >= r->p->end_morsel)
+        if (m >= r->p->end_morsel || r->p->full)
             break;
         w->morsel = m;
         worker_check(w);
@@ -174,10 +174,8 @@ limit_source(Exec *e, const PlanNode *n)
 {
     Pull *pull = pull_open(e, n);
     RowStore *store = ARENA_NEW(e->arena, RowStore);
-    store->types = rows_types(e->arena, n->slots, n->slot_count);
+    store->types = pull_row_types(e, n);
     store->column_count = n->slot_count;
-    for (u32 i = 0; i < n->slot_count; i++) /* the pull's text lives until its next wave only */
-        ((RowColumn *)(uintptr_t)store->types)[i].stable = false;
     Batch b;
     while (pull_next(pull, &b))
         rows_append(&e->workers[0], e->workers[0].arena, store, &b);
@@ -207,7 +205,7 @@ exec_build(Exec *e, const PlanNode *n)
     case PN_KEY:
         return new_pipeline(e, key_source(e, n));
     case PN_FILTER:
-        return build_over(e, n, filter_op, false);
+        return build_over(e, n, filter_op, n->filter.serial);
     case PN_PROJECT:
         return build_over(e, n, project_op, false);
     case PN_FETCH:
@@ -229,6 +227,8 @@ exec_build(Exec *e, const PlanNode *n)
         return new_pipeline(e, sort_source(e, n));
     case PN_LIMIT:
         return new_pipeline(e, limit_source(e, n));
+    case PN_LOCK:
+        return new_pipeline(e, lock_source(e, n));
     }
     err_throw(ERR_INTERNAL_ERROR, "unknown plan node %d", (int)n->kind);
 }
@@ -243,11 +243,12 @@ struct Pull {
     const RowColumn *types;
     u32 column_count;
     u64 limit, offset; /* rows still to give, still to drop */
+    u64 came;          /* serial plans: rows since the wave began */
     u64 wave_first, wave_end;
     RowStore *wave;    /* one a morsel */
     u64 at_morsel;
     RowChunk *at_chunk;
-    bool direct, held, done;
+    bool direct, held, few, done;
     Batch batch;       /* direct: the one that came */
     VecBuf *text;
     Vec *columns;
@@ -265,6 +266,10 @@ keep_rows(Op *op, void *state, Worker *w, Batch *b)
     (void)state;
     Pull *p = sink_pull(op);
     rows_append(w, w->wave, &p->wave[w->morsel - p->wave_first], b);
+    if (p->e->plan->serial) {
+        p->came += b->count;
+        w->pipeline->full = p->came >= p->limit && p->came - p->limit >= p->offset;
+    }
 }
 
 static void
@@ -306,16 +311,39 @@ start_pull(Pull *p)
     pipeline_add(p->p, &p->sink);
 }
 
+void
+pull_few(Pull *p)
+{
+    p->few = true;
+}
+
+void
+pull_prepare(Pull *p)
+{
+    if (!p->p)
+        start_pull(p);
+}
+
+RowColumn *
+pull_row_types(Exec *e, const PlanNode *n)
+{
+    RowColumn *types = rows_types(e->arena, n->slots, n->slot_count);
+    for (u32 i = 0; i < n->slot_count; i++) /* the pull's text lives until its next wave only */
+        types[i].stable = false;
+    return types;
+}
+
 static void
 run_wave(Pull *p)
 {
     Exec *e = p->e;
     u64 count = p->p->source->morsel_count, size = p->wave_end ? (p->wave_end - p->wave_first) * 4 : 1;
-    if (p->wave_end == 0 && p->limit == UINT64_MAX && p->p->source->row_count >= INLINE_ROWS)
+    if (p->wave_end == 0 && p->limit == UINT64_MAX && !p->few && p->p->source->row_count >= INLINE_ROWS)
         size = exec_max_workers();
     size = MIN(size, (u64)exec_max_workers() * WAVE_MORSELS_PER_WORKER);
     for (u32 i = 0; i < e->worker_count; i++)
         arena_reset(e->workers[i].wave);
+    p->came = 0;
     p->wave_first = p->wave_end;
     p->wave_end = MIN(count, p->wave_first + size);
     u64 n = p->wave_end - p->wave_first;
@@ -368,8 +396,7 @@ pull_next(Pull *p, Batch *ret)
 {
     if (p->done)
         return false;
-    if (!p->p)
-        start_pull(p);
+    pull_prepare(p);
     if (p->direct)
         return pull_direct(p, ret);
     for (;;) {
@@ -410,6 +437,7 @@ exec_new(ExecContext *ctx, const Plan *plan)
     e->plan = plan;
     e->arena = ctx->arena;
     e->snapshot = ctx->txn ? txn_snapshot(ctx->txn) : NULL;
+    e->notes_reads = ctx->txn && txn_isolation(ctx->txn) == TXN_SERIALIZABLE;
     e->workers = ARENA_ARRAY(ctx->arena, Worker, exec_max_workers());
     Worker *w = &e->workers[0];
     w->exec = e;
@@ -448,6 +476,13 @@ exec_table(Exec *e, u32 table_id)
     return t;
 }
 
+void
+exec_note_table(Exec *e, u32 table_id)
+{
+    if (e->notes_reads)
+        txn_note_read_table(e->ctx->txn, table_id);
+}
+
 Exec *
 exec_open(ExecContext *ctx, const Plan *plan)
 {
@@ -463,6 +498,23 @@ exec_open_measured(ExecContext *ctx, const Plan *plan)
     e->figures = ARENA_ARRAY(ctx->arena, PlanFigures, plan->node_count);
     e->pull = pull_open(e, plan->root);
     return e;
+}
+
+ExecOutcome
+exec_open_locking(ExecContext *ctx, const Plan *plan, bool measured, Exec **ret)
+{
+    for (;;) {
+        Exec *e = measured ? exec_open_measured(ctx, plan) : exec_open(ctx, plan);
+        pull_prepare(e->pull);
+        TxnOutcome o = e->lock_outcome;
+        if (o == TXN_DONE) {
+            *ret = e;
+            return EXEC_DONE;
+        }
+        exec_close(e);
+        if (o == TXN_REPLAN)
+            return EXEC_REPLAN;
+    }
 }
 
 const PlanFigures *

@@ -22,8 +22,12 @@ typedef struct ExecContext {
 /* Once in a backend, before the first execution: whose boxes tell how busy the machine is, and the threads a query may use (0: one a core). */
 void exec_init(const Shm *shm, u32 own_slot, u32 worker_threads);
 
+typedef enum ExecOutcome { EXEC_DONE, EXEC_REPLAN } ExecOutcome;
+
 /* SELECT. Batches come with decoded text (data = Str) and NULL masks, no selection, at most VEC_SIZE rows. */
 Exec *exec_open(ExecContext *ctx, const Plan *plan);
+/* A SELECT that locks rows (plan->locks): returns when all locks are held (re-runs on RETRY). EXEC_REPLAN: bind and plan again. */
+ExecOutcome exec_open_locking(ExecContext *ctx, const Plan *plan, bool measured, Exec **ret);
 /* The same, measured, for EXPLAIN ANALYZE; the figures are complete once exec_next has said false. */
 Exec *exec_open_measured(ExecContext *ctx, const Plan *plan);
 const struct PlanFigures *exec_figures(const Exec *e);
@@ -31,8 +35,7 @@ const struct PlanFigures *exec_figures(const Exec *e);
 bool exec_next(Exec *e, Batch *ret);
 void exec_close(Exec *e);
 
-typedef enum ExecOutcome { EXEC_DONE, EXEC_REPLAN } ExecOutcome;
-/* INSERT, UPDATE, DELETE, TRUNCATE, DDL: runs, writes, waits for the answer (re-runs on RETRY). *ret_rows: rows touched.
+/* INSERT, UPDATE, DELETE, TRUNCATE, DDL, LOCK TABLE: runs, writes, waits for the answer (re-runs on RETRY). *ret_rows: rows touched.
  * EXEC_REPLAN: nothing happened, bind and plan again. Throws. */
 ExecOutcome exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows);
 

@@ -96,7 +96,10 @@ find_tuple(KeySource *s, const BExpr *const *exprs, RowId *ret)
         if (!key_value(&v, &d->columns[d->keys[s->key->key].columns[c]], &values[c]))
             return false;
     }
-    return key_find(e->snapshot, s->reader.table, s->key->key, values, ret);
+    bool found = key_find(e->snapshot, s->reader.table, s->key->key, values, ret);
+    if (e->notes_reads)
+        txn_note_read_key(e->ctx->txn, s->reader.table_id, s->key->key, key_hash_values(d, s->key->key, values), found ? *ret : 0);
+    return found;
 }
 
 static void
@@ -257,6 +260,7 @@ key_join_op(Exec *e, const PlanNode *n)
     KeyJoinOp *op = ARENA_NEW(e->arena, KeyJoinOp);
     op->op = (Op){.node = n, .open = key_join_open, .push = key_join_push};
     op->join = &n->join;
+    exec_note_table(e, n->join.key_join->table_id); /* many keys, looked up by many threads */
     op->reader = (RowReader){e, exec_table(e, n->join.key_join->table_id), n->join.key_join->table_id, n->join.key_slot_count,
                              n->join.key_join->columns};
     return &op->op;

@@ -78,10 +78,31 @@ filter_open(Op *op, Worker *w)
     return st;
 }
 
+/* Row by row, so that nothing is done for a row behind the last one that is wanted. */
+static void
+filter_serially(Op *op, FilterState *st, Worker *w, Batch *b)
+{
+    for (u16 i = 0; i < b->count && !w->pipeline->full; i++) {
+        u16 row = i, passed;
+        Batch one = *b, out = {.count = 1, .column_count = b->column_count, .columns = st->columns};
+        one.count = 1;
+        one.sel = &row;
+        if (!expr_filter(st->state, w->scratch, &one, &passed))
+            continue;
+        for (u32 c = 0; c < b->column_count; c++)
+            vec_take(w->arena, &b->columns[c], &i, 1, &st->bufs[c], &st->columns[c]);
+        op_emit(op, w, &out);
+    }
+}
+
 static void
 filter_push(Op *op, void *state, Worker *w, Batch *b)
 {
     FilterState *st = state;
+    if (op->node->filter.serial) {
+        filter_serially(op, st, w, b);
+        return;
+    }
     if (!st->sel)
         st->sel = arena_alloc(w->arena, VEC_SIZE * sizeof(u16));
     u32 passed = expr_filter(st->state, w->scratch, b, st->sel);

@@ -218,7 +218,7 @@ end_job(Job *job)
 static void
 run_job(Exec *e, Job *job, u32 wanted)
 {
-    u32 helpers = wanted > 1 ? allowed_helpers(wanted) : 0;
+    u32 helpers = wanted > 1 && !e->plan->serial ? allowed_helpers(wanted) : 0;
     if (!helpers) {
         work_on(job, &e->workers[0]);
         return;

@@ -55,6 +55,7 @@ struct Pipeline {
     Op *first, *last;
     u32 op_count;
     bool fan_out;    /* an operator may make more batches than it gets */
+    bool full;       /* the sink wants no more rows (serial plans) */
     void **sources;  /* per worker, the source's state */
     void ***states;  /* per worker and operator */
     u64 next_morsel, end_morsel; /* taken with counter_add_u64 */
@@ -77,6 +78,8 @@ struct Exec {
     u32 worker_count;     /* workers made so far */
     Worker *workers;      /* exec_max_workers() of them */
     struct Pull *pull;
+    TxnOutcome lock_outcome; /* RETRY, REPLAN: a lock was not to be had at this snapshot; all that runs ends early and counts for nothing */
+    bool notes_reads;        /* SERIALIZABLE: what is read is told to the transaction, on the session's thread */
     bool done;
 };
 
@@ -96,9 +99,18 @@ void op_emit(Op *op, Worker *w, Batch *b);
 /* Source: a batch enters the pipeline. Resets the scratch afterwards and looks at interrupts. */
 void source_emit(Source *s, Worker *w, Batch *b);
 typedef struct Pull Pull;
+typedef struct RowColumn RowColumn;
 Pull *pull_open(Exec *e, const PlanNode *node);
+/* Few rows are wanted, as under a LIMIT: not all cores at once. */
+void pull_few(Pull *p);
+/* Runs what must be complete before the first row leaves: builds of joins, sorts, groups, locks. */
+void pull_prepare(Pull *p);
+/* What a pull gives, to be kept beyond the next one. */
+RowColumn *pull_row_types(Exec *e, const PlanNode *n);
 bool pull_next(Pull *p, Batch *ret);
 const TableShm *exec_table(Exec *e, u32 table_id);
+/* All rows of it are looked at. */
+void exec_note_table(Exec *e, u32 table_id);
 Exec *exec_new(ExecContext *ctx, const Plan *plan);
 void exec_release(Exec *e);
 
@@ -149,7 +161,7 @@ void eval_open(Eval *v, Worker *w, const PlanExpr *x);
 void eval_run(Eval *v, Worker *w, const Batch *b, Vec *ret);
 
 /* ---- rows.c ---- */
-typedef struct RowColumn { PhysType phys; u8 scale; bool stable; } RowColumn;
+struct RowColumn { PhysType phys; u8 scale; bool stable; };
 typedef struct RowChunk {
     struct RowChunk *next;
     u32 count, capacity;
@@ -188,6 +200,7 @@ Op *hash_join_op(Exec *e, const PlanNode *n);
 Op *loop_join_op(Exec *e, const PlanNode *n);
 Source *agg_source(Exec *e, const PlanNode *n);
 Source *sort_source(Exec *e, const PlanNode *n);
+Source *lock_source(Exec *e, const PlanNode *n);
 /* Rows LIMIT keeps and OFFSET drops; UINT64_MAX = all. */
 void limit_values(Exec *e, const PlanSort *s, u64 *ret_limit, u64 *ret_offset);
 

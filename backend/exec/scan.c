@@ -122,6 +122,7 @@ scan_source(Exec *e, const PlanNode *n)
     s->node = n;
     s->scan = &n->scan;
     s->table = exec_table(e, n->scan.table_id);
+    exec_note_table(e, n->scan.table_id);
     s->row_total = table_row_count(s->table);
     open_preds(s);
     choose_places(s);

@@ -111,6 +111,13 @@ run_once(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
         exec_close(e);
         return TXN_REPLAN;
     }
+    Pull *pull = pull_open(e, plan->root);
+    pull_prepare(pull);
+    if (e->lock_outcome != TXN_DONE) {
+        TxnOutcome outcome = e->lock_outcome;
+        exec_close(e);
+        return outcome;
+    }
     Writer w;
     if (stmt->kind == BST_INSERT)
         open_insert(&w, e, table, stmt);
@@ -121,7 +128,6 @@ run_once(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
             w.from[i] = (i32)i + 1; /* the row id comes first */
         }
     }
-    Pull *pull = pull_open(e, plan->root);
     Batch b;
     while (pull_next(pull, &b))
         write_batch(&w, stmt, &b);
@@ -152,6 +158,18 @@ outcome_of(TxnOutcome o)
     return o == TXN_DONE ? EXEC_DONE : EXEC_REPLAN;
 }
 
+/* A RETRY has the lock: there is nothing to be read again. */
+static ExecOutcome
+lock_tables(ExecContext *ctx, const BStmt *stmt)
+{
+    for (u32 i = 0; i < stmt->lock_count; i++) {
+        const TableShm *t = store_table(txn_snapshot(ctx->txn)->root, stmt->lock_ids[i]);
+        if (!t || txn_lock_table(ctx->txn, stmt->lock_ids[i], table_def(t)->schema_version, stmt->lock_mode, stmt->lock_wait) == TXN_REPLAN)
+            return EXEC_REPLAN;
+    }
+    return EXEC_DONE;
+}
+
 ExecOutcome
 exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
 {
@@ -169,6 +187,8 @@ exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
         return outcome_of(txn_create_table(ctx->txn, stmt->create, stmt->if_not_exists, &exists));
     case BST_DROP_TABLE:
         return stmt->drop_count ? outcome_of(txn_drop_tables(ctx->txn, stmt->drop_ids, stmt->drop_count)) : EXEC_DONE;
+    case BST_LOCK:
+        return lock_tables(ctx, stmt);
     case BST_TRUNCATE:
         return outcome_of(txn_truncate(ctx->txn, stmt->table_id));
     default:

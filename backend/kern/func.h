@@ -40,11 +40,17 @@ typedef enum FuncOp {
     FOP_DATE_TRUNC, FOP_EXTRACT, FOP_DATE_PART, FOP_IS_FINITE, FOP_MAKE_DATE, FOP_MAKE_TIMESTAMP, FOP_TO_TIMESTAMP,
     FOP_NOW, FOP_CLOCK_TIMESTAMP, FOP_VERSION, FOP_CURRENT_DATABASE, FOP_CURRENT_SCHEMA, FOP_CURRENT_USER,
         FOP_BACKEND_PID, FOP_SLEEP,
+    /* what the session does when it is called (backend/call.c) */
+    FOP_ADVISORY_LOCK, FOP_ADVISORY_LOCK_SHARED, FOP_ADVISORY_XACT_LOCK, FOP_ADVISORY_XACT_LOCK_SHARED, FOP_TRY_ADVISORY_LOCK,
+        FOP_TRY_ADVISORY_LOCK_SHARED, FOP_TRY_ADVISORY_XACT_LOCK, FOP_TRY_ADVISORY_XACT_LOCK_SHARED, FOP_ADVISORY_UNLOCK,
+        FOP_ADVISORY_UNLOCK_SHARED, FOP_ADVISORY_UNLOCK_ALL, FOP_CANCEL_BACKEND, FOP_TERMINATE_BACKEND, FOP_NOT_BUILT,
 } FuncOp;
 
 typedef enum AggOp { AOP_COUNT, AOP_SUM, AOP_AVG, AOP_MIN, AOP_MAX, AOP_BOOL_AND, AOP_BOOL_OR } AggOp;
 
-typedef enum FuncVolatility { FUNC_IMMUTABLE, FUNC_STABLE, FUNC_VOLATILE } FuncVolatility;
+/* SERIAL: volatile, and it does something to the session or to others: called once a row, in the order of the rows, on the session's thread, for no row
+ * that LIMIT does not want. */
+typedef enum FuncVolatility { FUNC_IMMUTABLE, FUNC_STABLE, FUNC_VOLATILE, FUNC_SERIAL } FuncVolatility;
 
 typedef struct FuncDef {
     FuncId id;

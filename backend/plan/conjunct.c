@@ -163,17 +163,6 @@ relset_meets(const RelSet *a, const RelSet *b)
 /* ---- properties ---- */
 
 bool
-expr_is_volatile(const BExpr *e)
-{
-    if (e->kind == BX_FUNC && func_def(e->func)->volatility == FUNC_VOLATILE)
-        return true;
-    for (u32 i = 0; i < e->arg_count; i++)
-        if (expr_is_volatile(e->args[i]))
-            return true;
-    return false;
-}
-
-bool
 expr_is_fixed(const BExpr *e)
 {
     switch (e->kind) {
@@ -184,7 +173,7 @@ expr_is_fixed(const BExpr *e)
     case BX_WINDOW:
         return false;
     case BX_FUNC:
-        if (func_def(e->func)->volatility == FUNC_VOLATILE)
+        if (func_def(e->func)->volatility >= FUNC_VOLATILE)
             return false;
         break;
     default:

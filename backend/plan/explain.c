@@ -39,6 +39,7 @@ node_name(const PlanNode *n)
     case PN_FETCH: return "Fetch";
     case PN_APPEND: return "Append";
     case PN_REPEAT: return "Repeat";
+    case PN_LOCK: return "LockRows";
     }
     return "?";
 }

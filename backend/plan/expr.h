@@ -39,12 +39,17 @@ bool expr_is_const(const ExprProg *p); /* no column and no volatile function (pa
 /* A batch column as it is: callers may read the batch instead (text then keeps its codes; expr_eval always decodes). */
 bool expr_is_column(const ExprProg *p, u32 *ret_column);
 
+/* What a SERIAL function does, for one row without a NULL argument; Value.type is the function's. Throws. */
+typedef Value (*ExprCall)(void *session, const FuncDef *f, const Value *args);
+
 typedef struct ExprEnv {
     const Value *params;
     u32 param_count;
     const TypeFormat *format;
     i64 now_us;                 /* transaction start, for now() */
     const char *role_name, *database;
+    ExprCall call;              /* NULL: there is no session */
+    void *session;
 } ExprEnv;
 
 /* One a thread; memory in a. */

@@ -34,7 +34,7 @@ one_text_column(const BExpr *e, const BExpr **found)
         *found = e;
         return true;
     case BX_FUNC:
-        if (func_def(e->func)->volatility == FUNC_VOLATILE)
+        if (func_def(e->func)->volatility >= FUNC_VOLATILE)
             return false;
         break;
     case BX_SUBQUERY: case BX_WINDOW: return false;

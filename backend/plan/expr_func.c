@@ -302,7 +302,7 @@ static Operand
 session_function(Compiler *c, const BExpr *e, const FuncDef *f, const Operand *args)
 {
     Operand o = {.phys = f->ret == TYPE_VOID ? PHYS_STR : phys_of(f->ret, -1),
-                 .steady = f->volatility != FUNC_VOLATILE};
+                 .steady = f->volatility < FUNC_VOLATILE};
     o.reg = expr_new_reg(c, o.phys, 0);
     Ins *i = expr_emit(c, INS_SESSION, o.reg);
     i->def = f;
@@ -334,7 +334,7 @@ expr_function(Compiler *c, const BExpr *e)
         args[k] = expr_node(c, e->args[k]);
         null |= expr_known_null(c, args[k]);
     }
-    if (null && f->strict && f->volatility != FUNC_VOLATILE)
+    if (null && f->strict && f->volatility < FUNC_VOLATILE)
         return expr_null(c, e->type, e->typmod);
     if (is_compare(f->op))
         return expr_compare(c, f, args[0], args[1]);

@@ -1,6 +1,7 @@
 /*
  * expr_session.c
  *    Functions of the session and the moment: now(), random(), gen_random_uuid(), version(), pg_sleep().
+ *    Other SERIAL functions are the session's (ExprEnv.call).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -11,8 +12,6 @@
 #include "common/base/env.h"
 #include "common/base/hash.h"
 
-#include <math.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char VERSION_TEXT[] = "PostgreSQL 16.0 (ggs3db " PACKAGE_VERSION ")";
@@ -38,22 +37,6 @@ next_uuid(void)
     return p;
 }
 
-/* Sleeps in short pieces, so that cancel and shutdown are seen. */
-static void
-sleep_for(double seconds)
-{
-    u64 end = seconds > 0 ? env->monotonic_ns() + (u64)(fmin(seconds, 1e9) * 1e9) : 0;
-    for (;;) {
-        interrupt_check();
-        u64 now = env->monotonic_ns();
-        if (now >= end)
-            return;
-        u64 piece = MIN(end - now, 10000000u);
-        struct timespec t = {.tv_sec = 0, .tv_nsec = (long)piece};
-        nanosleep(&t, NULL);
-    }
-}
-
 static Str
 text_of(ExprState *s, FuncOp op)
 {
@@ -63,6 +46,30 @@ text_of(ExprState *s, FuncOp op)
     case FOP_CURRENT_SCHEMA: return STR_LIT("public");
     case FOP_CURRENT_USER: return str_of(s->env->role_name ? s->env->role_name : "");
     default: return STR_LIT("");
+    }
+}
+
+/* Functions that the session carries out, one row after the other. */
+static void
+call_session(ExprState *s, const Ins *ins, u32 rows, u8 *data)
+{
+    u8 *nulls = expr_result_nulls(s, ins->ret, rows);
+    PhysType phys = ins->def->ret == TYPE_VOID ? PHYS_STR : phys_of(ins->def->ret, -1);
+    ensure(s->env->call);
+    for (u32 i = 0; i < rows; i++) {
+        Value args[FUNC_MAX_ARGS], v = {.type = ins->def->ret, .typmod = -1};
+        nulls[i] = false;
+        for (u32 k = 0; k < ins->arg_count; k++) {
+            const Vec *in = &s->regs[ins->args[k]].vec;
+            const u8 *at = (const u8 *)in->data + (size_t)(in->is_const ? 0 : i) * phys_width(in->phys);
+            nulls[i] |= VEC_NULL(in, i);
+            args[k] = value_from_phys(ins->def->args[k], -1, in->phys, in->scale, at);
+        }
+        if (!nulls[i])
+            v = s->env->call(s->env->session, ins->def, args);
+        if (phys == PHYS_STR && !v.str.ptr)
+            v.str = STR_LIT("");
+        value_to_phys(&v, phys, 0, data + (size_t)i * phys_width(phys));
     }
 }
 
@@ -96,13 +103,16 @@ expr_run_session(ExprState *s, const Ins *ins, const Frame *f)
         for (u32 i = 0; i < rows; i++) {
             nulls[i] = VEC_NULL(seconds, i);
             if (!nulls[i])
-                sleep_for(VEC_AT(seconds, double, i));
+                interrupt_sleep(VEC_AT(seconds, double, i));
             ((Str *)data)[i] = STR_LIT("");
         }
         return true;
     }
     default:
-        *(Str *)data = text_of(s, ins->def->op);
+        if (ins->def->volatility == FUNC_SERIAL)
+            call_session(s, ins, rows, data);
+        else
+            *(Str *)data = text_of(s, ins->def->op);
         return true;
     }
 }

@@ -65,7 +65,7 @@ take_within(FromPlanner *f, ConjunctList *from, const RelSet *rels, bool allow_e
     for (u32 i = 0; i < from->count; i++) {
         RelSet used = {0};
         relset_add_expr(&used, from->items[i]);
-        bool fits = relset_within(&used, rels) && (allow_empty || !relset_empty(&used)) && !expr_is_volatile(from->items[i]);
+        bool fits = relset_within(&used, rels) && (allow_empty || !relset_empty(&used)) && !bexpr_is_volatile(from->items[i]);
         if (fits)
             conjunct_add(f->p, to, from->items[i]);
         else
@@ -221,7 +221,7 @@ plan_from(FromPlanner *f, const ColumnSet *need, ConjunctList *where)
     for (u32 i = 0; i < where->count; i++) {
         RelSet used = {0};
         relset_add_expr(&used, where->items[i]);
-        bool stays = relset_empty(&used) || expr_is_volatile(where->items[i]);
+        bool stays = relset_empty(&used) || bexpr_is_volatile(where->items[i]);
         conjunct_add(f->p, stays ? &late : &early, where->items[i]);
     }
     ColumnSet wide = need_with(f, need, &late);

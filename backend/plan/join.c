@@ -15,7 +15,7 @@ side_of(const BExpr *e, const RelSet *rels)
 {
     RelSet used = {0};
     relset_add_expr(&used, e);
-    return !relset_empty(&used) && relset_within(&used, rels) && !expr_is_volatile(e);
+    return !relset_empty(&used) && relset_within(&used, rels) && !bexpr_is_volatile(e);
 }
 
 static bool

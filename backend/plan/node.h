@@ -29,6 +29,7 @@ typedef enum PlanNodeKind {
     PN_FETCH,     /* more columns of a table by row id */
     PN_APPEND,    /* the rows of left, then those of right */
     PN_REPEAT,    /* each row as often as the input's last column says, which goes */
+    PN_LOCK,      /* locks the rows it passes on, as many as the LIMIT above it wants */
 } PlanNodeKind;
 
 typedef enum PlanLeaf { LEAF_NONE, LEAF_COLUMN, LEAF_AGG, LEAF_GROUP } PlanLeaf;
@@ -50,6 +51,7 @@ typedef struct PlanExpr {
     i32 column; /* of the input, when the expression is just that; else -1 */
     ExprProg *prog;
     const BExpr *expr; /* for EXPLAIN; may be NULL */
+    bool serial;       /* calls a SERIAL function */
 } PlanExpr;
 
 /* A condition on one column of a scanned table. */
@@ -141,6 +143,20 @@ typedef struct PlanFetch {
     u16 *columns;   /* slots are the input's, then these */
 } PlanFetch;
 
+/* The rows of one table, by the row ids in a column of the input. */
+typedef struct PlanRowLock {
+    u16 row_column;
+    RowLockMode mode;
+    LockWait wait;
+    u32 table_id, schema_version;
+} PlanRowLock;
+
+typedef struct PlanLock {
+    u32 count;
+    PlanRowLock *locks;
+    PlanSort bound; /* limit and offset: no more rows are asked for */
+} PlanLock;
+
 struct PlanNode {
     PlanNodeKind kind;
     u32 id; /* 0 .. node_count-1 of the plan */
@@ -160,6 +176,7 @@ struct PlanNode {
         PlanSort sort;
         PlanFetch fetch;
         bool append_marked; /* the last slot is the side: 1 or 2 */
+        PlanLock lock;
     };
 };
 

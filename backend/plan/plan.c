@@ -52,8 +52,10 @@ plan_insert_source(Planner *p, const BQuery *q)
         n->slots[c] = value_slot(q->targets[c].expr);
     for (u32 i = 0; i < n->values.row_count; i++) {
         n->values.rows[i] = ARENA_ARRAY(p->arena, const BExpr *, q->target_count);
-        for (u32 c = 0; c < q->target_count; c++)
+        for (u32 c = 0; c < q->target_count; c++) {
             n->values.rows[i][c] = substitute(p, q->targets[c].expr, r ? (const BExpr *const *)r->rows[i] : NULL);
+            plan_note_calls(p, n->values.rows[i][c]);
+        }
     }
     n->rows = n->values.row_count;
     n->cost = 0.01 * n->rows;
@@ -102,5 +104,7 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
         break;
     }
     plan->node_count = p.node_count;
+    plan->locks = p.locks;
+    plan->serial = p.serial;
     return plan;
 }

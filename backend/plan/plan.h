@@ -28,6 +28,8 @@ typedef struct Plan {
     PlanColumn *columns;
     u64 catalog_version;     /* bound to this; another one: bind again */
     u32 node_count;
+    bool locks;              /* locks rows: runs by exec_open_locking */
+    bool serial;             /* calls a SERIAL function: one thread, rows in order */
 } Plan;
 
 /* Throws. Everything lives in a. */

@@ -12,6 +12,8 @@ typedef struct Planner {
     Arena *arena;
     const Root *root;
     u32 node_count;
+    bool locks;  /* a node that locks rows was made */
+    bool serial; /* a SERIAL function was compiled */
 } Planner;
 
 /* A set of columns of one query: bit (first[rel] + column); system columns are three bits behind each relation's own. */
@@ -38,6 +40,8 @@ PlanExpr plan_expr(Planner *p, const BExpr *e, const PlanNode *input);
 /* The slot that an expression over this input becomes. */
 PlanSlot plan_expr_slot(const PlanExpr *x, const BExpr *e, const PlanNode *input);
 ExprProg *plan_compile(Planner *p, const BExpr *e, const PlanSlot *slots, u32 slot_count);
+/* SERIAL functions of an expression make the plan serial. */
+void plan_note_calls(Planner *p, const BExpr *e);
 PlanNode *plan_filter(Planner *p, PlanNode *input, const ConjunctList *conjuncts);
 const BExpr *conjuncts_join(Planner *p, const BExpr *const *items, u32 count);
 
@@ -69,7 +73,6 @@ void relset_union(RelSet *s, const RelSet *of);
 
 /* No column, aggregate or volatile function: the same value for the whole execution. */
 bool expr_is_fixed(const BExpr *e);
-bool expr_is_volatile(const BExpr *e);
 /* True only when evaluating it on any text at all raises no error, so that entries of a dictionary may be tried that no row has. */
 bool expr_cannot_fail_on_text(const BExpr *e);
 /* A comparison: its operator, false when it is none. */

@@ -53,11 +53,18 @@ map_leaf(const ExprMap *m, const BExpr *leaf, ExprInput *ret)
     return (u32)i;
 }
 
+void
+plan_note_calls(Planner *p, const BExpr *e)
+{
+    p->serial = p->serial || bexpr_volatility(e) == FUNC_SERIAL;
+}
+
 ExprProg *
 plan_compile(Planner *p, const BExpr *e, const PlanSlot *slots, u32 slot_count)
 {
     SlotMap m = {{map_leaf, NULL}, slots, slot_count};
     m.map.ctx = &m;
+    plan_note_calls(p, e);
     return expr_compile(p->arena, e, &m.map);
 }
 
@@ -97,7 +104,8 @@ plan_filter(Planner *p, PlanNode *input, const ConjunctList *conjuncts)
     n->left = input;
     n->slots = input->slots;
     n->slot_count = input->slot_count;
-    n->filter = (PlanExpr){.column = -1, .prog = plan_compile(p, e, input->slots, input->slot_count), .expr = e};
+    n->filter = (PlanExpr){.column = -1, .prog = plan_compile(p, e, input->slots, input->slot_count), .expr = e,
+                           .serial = bexpr_volatility(e) == FUNC_SERIAL};
     n->rows = MAX(1, input->rows * 0.3333);
     n->cost = input->cost + input->rows * 0.002;
     return n;
@@ -276,26 +284,74 @@ plan_distinct(Planner *p, PlanNode *input)
 
 /* ---- order and limit ---- */
 
+/* A node that passes its input's columns on. */
 static PlanNode *
-plan_order(Planner *p, const BQuery *q, PlanNode *input, const u16 *columns)
+node_over(Planner *p, PlanNodeKind kind, PlanNode *input)
 {
-    if (!q->order_count && !q->limit && !q->offset)
-        return input;
-    PlanNodeKind kind = !q->order_count ? PN_LIMIT : q->limit ? PN_TOPN : PN_SORT;
     PlanNode *n = node_new(p, kind, 0);
     n->left = input;
     n->slots = input->slots;
     n->slot_count = input->slot_count;
+    return n;
+}
+
+static void
+set_sort_keys(Planner *p, const BQuery *q, PlanNode *n, const u16 *columns)
+{
     n->sort.key_count = q->order_count;
     n->sort.keys = ARENA_ARRAY(p->arena, PlanSortKey, q->order_count);
     for (u32 i = 0; i < q->order_count; i++)
         n->sort.keys[i] = (PlanSortKey){columns ? columns[i] : (u16)q->order_by[i].target, q->order_by[i].descending, q->order_by[i].nulls_first};
+    n->rows = n->left->rows;
+    n->cost = n->left->cost + n->left->rows * 0.01;
+}
+
+static void
+set_limit(const BQuery *q, PlanNode *n)
+{
     n->sort.limit = q->limit;
     n->sort.offset = q->offset;
-    n->rows = input->rows;
+    n->rows = n->left->rows;
     if (q->limit && q->limit->kind == BX_CONST && !q->limit->value.is_null)
         n->rows = MAX(0, MIN(n->rows, (double)q->limit->value.i64v));
-    n->cost = input->cost + (kind == PN_LIMIT ? 0 : input->rows * 0.01);
+    n->cost = MAX(n->cost, n->left->cost);
+}
+
+/* Locks stand behind ORDER BY and before LIMIT: lock_columns of the input have the row ids, in the order of q->locks. */
+static PlanNode *
+plan_lock(Planner *p, const BQuery *q, PlanNode *input, const u16 *lock_columns)
+{
+    PlanNode *n = node_over(p, PN_LOCK, input);
+    n->lock.count = q->lock_count;
+    n->lock.locks = ARENA_ARRAY(p->arena, PlanRowLock, q->lock_count);
+    for (u32 i = 0; i < q->lock_count; i++) {
+        const BRowLock *l = &q->locks[i];
+        n->lock.locks[i] = (PlanRowLock){lock_columns[i], (RowLockMode)l->mode, (LockWait)l->wait, l->table_id, l->schema_version};
+    }
+    n->lock.bound = (PlanSort){.limit = q->limit, .offset = q->offset};
+    n->rows = input->rows;
+    n->cost = input->cost + input->rows * 0.05;
+    p->locks = true;
+    return n;
+}
+
+/* ORDER BY, locks, LIMIT; the columns of keys and row ids, NULL: the targets, and the row ids behind them. */
+static PlanNode *
+plan_order(Planner *p, const BQuery *q, PlanNode *input, const u16 *columns, const u16 *lock_columns)
+{
+    PlanNode *n = input;
+    if (q->order_count) {
+        bool top = q->limit && !q->lock_count;
+        n = node_over(p, top ? PN_TOPN : PN_SORT, n);
+        set_sort_keys(p, q, n, columns);
+    }
+    if (q->lock_count)
+        n = plan_lock(p, q, n, lock_columns);
+    if (q->limit || q->offset) {
+        if (!q->order_count || q->lock_count)
+            n = node_over(p, PN_LIMIT, n);
+        set_limit(q, n);
+    }
     return n;
 }
 
@@ -350,12 +406,23 @@ plan_fetch(FromPlanner *f, PlanNode *input, const TableDef *t)
     return n;
 }
 
+static const BExpr *
+row_id_leaf(Planner *p, u16 rel, u16 column)
+{
+    BExpr *id = ARENA_NEW(p->arena, BExpr);
+    *id = (BExpr){.kind = BX_COLUMN, .type = TYPE_INT8, .typmod = -1, .rel = rel, .column = column};
+    return id;
+}
+
+/* The targets, and behind them the row ids to be locked. */
 static const BExpr **
 target_exprs(Planner *p, const BQuery *q)
 {
-    const BExpr **exprs = ARENA_ARRAY(p->arena, const BExpr *, q->target_count);
+    const BExpr **exprs = ARENA_ARRAY(p->arena, const BExpr *, q->target_count + q->lock_count);
     for (u32 i = 0; i < q->target_count; i++)
         exprs[i] = q->targets[i].expr;
+    for (u32 i = 0; i < q->lock_count; i++)
+        exprs[q->target_count + i] = row_id_leaf(p, q->locks[i].rel, q->locks[i].column);
     return exprs;
 }
 
@@ -377,7 +444,8 @@ plan_late_fetch(Planner *p, const BQuery *q)
     u16 *columns = ARENA_ARRAY(p->arena, u16, q->order_count);
     for (u32 i = 0; i < q->order_count; i++)
         columns[i] = (u16)find_slot(n->slots, n->slot_count, q->targets[q->order_by[i].target].expr);
-    n = plan_order(p, q, n, columns);
+    u16 lock_column = (u16)find_slot(n->slots, n->slot_count, row_id_leaf(p, rel, BCOL_CTID));
+    n = plan_order(p, q, n, columns, &lock_column);
     n = plan_fetch(&f, n, catalog_table(p->root, q->rels[rel].table_id));
     return plan_project(p, n, target_exprs(p, q), q->target_count);
 }
@@ -408,11 +476,72 @@ plan_repeat(Planner *p, const BQuery *q, PlanNode *input)
     return n;
 }
 
+static bool
+is_order_key(const BQuery *q, u32 target, u32 *ret)
+{
+    for (u32 i = 0; i < q->order_count; i++)
+        if (q->order_by[i].target == target) {
+            *ret = i;
+            return true;
+        }
+    return false;
+}
+
+/* A target calls something that must happen for the rows in their final order only, and not for those that LIMIT cuts off. */
+static bool
+targets_wait(const BQuery *q)
+{
+    u32 key;
+    bool serial = false;
+    if (q->distinct || (!q->order_count && !q->limit && !q->offset && !q->lock_count))
+        return false;
+    for (u32 i = 0; i < q->target_count; i++)
+        serial |= !is_order_key(q, i, &key) && bexpr_volatility(q->targets[i].expr) == FUNC_SERIAL;
+    return serial;
+}
+
+/* Sort keys are computed and put behind the input's columns; the other targets come after ORDER BY, locks and LIMIT. */
+static PlanNode *
+plan_waiting_targets(Planner *p, const BQuery *q, PlanNode *input)
+{
+    u32 count = input->slot_count, key;
+    PlanNode *wide = node_new(p, PN_PROJECT, count + q->order_count);
+    u16 *keys = ARENA_ARRAY(p->arena, u16, q->order_count), *locks = ARENA_ARRAY(p->arena, u16, q->lock_count);
+    wide->left = input;
+    wide->rows = input->rows;
+    wide->cost = input->cost;
+    wide->project = ARENA_ARRAY(p->arena, PlanExpr, wide->slot_count);
+    for (u32 i = 0; i < count; i++) {
+        wide->project[i] = (PlanExpr){.column = (i32)i};
+        wide->slots[i] = input->slots[i];
+    }
+    for (u32 i = 0; i < q->order_count; i++) {
+        const BExpr *e = q->targets[q->order_by[i].target].expr;
+        wide->project[count + i] = plan_expr(p, e, input);
+        wide->slots[count + i] = plan_expr_slot(&wide->project[count + i], e, input);
+        keys[i] = (u16)(count + i);
+    }
+    for (u32 i = 0; i < q->lock_count; i++)
+        locks[i] = (u16)find_slot(input->slots, count, row_id_leaf(p, q->locks[i].rel, q->locks[i].column));
+    PlanNode *ordered = plan_order(p, q, wide, keys, locks);
+    PlanNode *n = node_new(p, PN_PROJECT, q->target_count);
+    n->left = ordered;
+    n->rows = ordered->rows;
+    n->cost = ordered->cost;
+    n->project = ARENA_ARRAY(p->arena, PlanExpr, q->target_count);
+    for (u32 i = 0; i < q->target_count; i++) {
+        const BExpr *e = q->targets[i].expr;
+        n->project[i] = is_order_key(q, i, &key) ? (PlanExpr){.column = keys[key], .expr = e} : plan_expr(p, e, ordered);
+        n->slots[i] = plan_expr_slot(&n->project[i], e, ordered);
+    }
+    return n;
+}
+
 /* The rows of a query; with row_id, the row ids of relation 0 come first and the targets behind them. */
 PlanNode *
 plan_query_rows(Planner *p, const BQuery *q, bool row_id)
 {
-    if (late_fetch_fits(q, row_id)) {
+    if (late_fetch_fits(q, row_id) && !targets_wait(q)) {
         PlanNode *n = plan_late_fetch(p, q);
         if (n)
             return keep_first(p, n, visible_count(q));
@@ -430,6 +559,8 @@ plan_query_rows(Planner *p, const BQuery *q, bool row_id)
     column_set_add_expr(&f, &need, q->having);
     if (row_id)
         column_set_add(&f, &need, 0, BCOL_CTID);
+    for (u32 i = 0; i < q->lock_count; i++)
+        column_set_add(&f, &need, q->locks[i].rel, q->locks[i].column);
     ConjunctList where = {0};
     conjuncts_split(p, &where, q->where);
     PlanNode *n = plan_from(&f, &need, &where);
@@ -437,17 +568,20 @@ plan_query_rows(Planner *p, const BQuery *q, bool row_id)
         n = plan_group(p, q, n);
     if (row_id) {
         const BExpr **exprs = ARENA_ARRAY(p->arena, const BExpr *, q->target_count + 1);
-        BExpr *ctid = ARENA_NEW(p->arena, BExpr);
-        *ctid = (BExpr){.kind = BX_COLUMN, .type = TYPE_INT8, .typmod = -1, .rel = 0, .column = BCOL_CTID};
-        exprs[0] = ctid;
+        exprs[0] = row_id_leaf(p, 0, BCOL_CTID);
         for (u32 i = 0; i < q->target_count; i++)
             exprs[i + 1] = q->targets[i].expr;
         return plan_project(p, n, exprs, q->target_count + 1);
     }
-    n = q->repeat ? plan_repeat(p, q, n) : plan_project(p, n, target_exprs(p, q), q->target_count);
+    if (targets_wait(q))
+        return keep_first(p, plan_waiting_targets(p, q, n), visible_count(q));
+    u16 *lock_columns = ARENA_ARRAY(p->arena, u16, q->lock_count);
+    for (u32 i = 0; i < q->lock_count; i++)
+        lock_columns[i] = (u16)(q->target_count + i);
+    n = q->repeat ? plan_repeat(p, q, n) : plan_project(p, n, target_exprs(p, q), q->target_count + q->lock_count);
     if (q->distinct)
         n = plan_distinct(p, n);
-    n = plan_order(p, q, n, NULL);
+    n = plan_order(p, q, n, NULL, lock_columns);
     return keep_first(p, n, visible_count(q));
 }
 

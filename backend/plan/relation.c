@@ -229,7 +229,7 @@ make_pred(FromPlanner *f, const TableDef *t, u16 rel, const BExpr *e, PlanPred *
         }
     }
     column = NULL;
-    if (!expr_is_volatile(e) && expr_cannot_fail_on_text(e) && single_text_column(e, t, &column) && column) {
+    if (!bexpr_is_volatile(e) && expr_cannot_fail_on_text(e) && single_text_column(e, t, &column) && column) {
         PlanSlot slot = table_slot(t, &f->query->rels[rel], rel, column->column);
         ret->kind = PRED_TEXT;
         ret->column = column->column;
@@ -321,6 +321,9 @@ plan_values(FromPlanner *f, u16 rel)
     n->rows = r->row_count;
     n->cost = 0.01 * r->row_count;
     n->alias = r->alias;
+    for (u32 i = 0; i < r->row_count; i++)
+        for (u32 c = 0; c < r->column_count; c++)
+            plan_note_calls(f->p, r->rows[i][c]);
     for (u32 c = 0; c < r->column_count; c++) {
         const BColumn *bc = &r->columns[c];
         PhysType phys = phys_of(bc->type, bc->typmod);

@@ -171,13 +171,20 @@ struct ASelect {
     bool with_ties;
     bool into;
     u32 into_at;
-    u32 locking_at;       /* FOR UPDATE, …; NO_LOCATION: none */
-    const char *locking;
+    PtrList locking;      /* ALocking */
 };
+
+/* FOR UPDATE and its kin; no names: all tables. */
+typedef struct ALocking {
+    u32 at;
+    RowLockMode mode;
+    LockWait wait;
+    PtrList names; /* AName */
+} ALocking;
 
 typedef enum StmtKind {
     ST_SELECT, ST_INSERT, ST_UPDATE, ST_DELETE, ST_COPY, ST_CREATE_TABLE, ST_DROP_TABLE, ST_TRUNCATE, ST_SET, ST_SHOW, ST_RESET,
-    ST_EXPLAIN, ST_CHECKPOINT, ST_CHECK, ST_NOOP, ST_ALTER_ROLE, ST_TRANSACTION, ST_DEALLOCATE, ST_DISCARD, ST_UNSUPPORTED,
+    ST_LOCK, ST_EXPLAIN, ST_CHECKPOINT, ST_CHECK, ST_NOOP, ST_ALTER_ROLE, ST_TRANSACTION, ST_DEALLOCATE, ST_DISCARD, ST_UNSUPPORTED,
 } StmtKind;
 
 typedef struct AColumnDef {
@@ -245,7 +252,9 @@ struct Stmt {
     PtrList column_defs;  /* CREATE TABLE: AColumnDef */
     PtrList constraints;  /* CREATE TABLE: AConstraint */
     bool if_exists;       /* IF [NOT] EXISTS */
-    PtrList names;        /* DROP, TRUNCATE: AName */
+    PtrList names;        /* DROP, TRUNCATE, LOCK: AName */
+    TableLockMode lock_mode;
+    bool no_wait;
     PtrList settings;     /* SET, SHOW, RESET, BEGIN: ASetting */
     bool local;
     Stmt *explained;

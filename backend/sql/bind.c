@@ -115,7 +115,15 @@ void
 bind_right(Binder *b, const TableDef *t, u32 acl_bits)
 {
     BindRight *r = ARENA_NEW(b->arena, BindRight);
-    *r = (BindRight){t, acl_bits};
+    *r = (BindRight){t, acl_bits, false};
+    ptrlist_add(b->arena, &b->rights, r);
+}
+
+void
+bind_right_any(Binder *b, const TableDef *t, u32 acl_bits)
+{
+    BindRight *r = ARENA_NEW(b->arena, BindRight);
+    *r = (BindRight){t, acl_bits, true};
     ptrlist_add(b->arena, &b->rights, r);
 }
 
@@ -139,7 +147,10 @@ check_rights(Binder *b)
 {
     for (u32 i = 0; i < b->rights.count; i++) {
         const BindRight *r = LIST_AT(b->rights, BindRight, i);
-        if (!catalog_allows(b->ctx->root, r->table, b->ctx->role_id, r->acl_bits))
+        bool allowed = false;
+        for (u32 bit = ACL_SELECT; r->any && !allowed && bit <= ACL_TRIGGER; bit <<= 1)
+            allowed = (r->acl_bits & bit) && catalog_allows(b->ctx->root, r->table, b->ctx->role_id, bit);
+        if (!allowed && (r->any || !catalog_allows(b->ctx->root, r->table, b->ctx->role_id, r->acl_bits)))
             err_throw(ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %.*s", (int)r->table->name.len, r->table->name.ptr);
     }
 }
@@ -189,6 +200,9 @@ bind_statement(Binder *b, BStmt *to, const Stmt *s)
         break;
     case ST_TRUNCATE:
         bind_truncate(b, to, s);
+        break;
+    case ST_LOCK:
+        bind_lock_table(b, to, s);
         break;
     case ST_EXPLAIN:
         bind_explain(b, to, s);

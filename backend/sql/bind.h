@@ -14,6 +14,7 @@
 typedef struct BindRight {
     const TableDef *table;
     u32 acl_bits;
+    bool any; /* one of them is enough */
 } BindRight;
 
 typedef struct Binder {
@@ -77,6 +78,8 @@ BExpr *bind_const_null(Binder *b, TypeId type, u32 position);
 BExpr *bind_const_text(Binder *b, TypeId type, Str text, u32 position);
 void bind_notice(Binder *b, const char *format, ...) PRINTF_LIKE(2, 3);
 void bind_right(Binder *b, const TableDef *t, u32 acl_bits);
+/* One of the rights is enough. */
+void bind_right_any(Binder *b, const TableDef *t, u32 acl_bits);
 /* The type of an expression as messages name it. */
 const char *bind_type_name(TypeId t);
 const char *bind_name_text(Binder *b, const AName *n);
@@ -148,7 +151,14 @@ BRel *bind_values_rel(Scope *s, const ASelect *sel);
 NsItem *bind_add_rel(Scope *s, BRel *rel, const TableDef *t, u16 *ret_rel);
 BExpr *bind_limit(Scope *s, const AExpr *e, const char *construct, BindPlace place);
 
+/* ---- bind_lock.c ---- */
+/* FOR UPDATE and its kin, once the clauses of the query are bound. */
+void bind_locking(Scope *s, const ASelect *sel);
+/* Set operations take no locking clause, nor do their sides. */
+void bind_refuse_locked_set(const ASelect *sel);
+
 /* ---- statements ---- */
+void bind_lock_table(Binder *b, BStmt *to, const Stmt *s);
 void bind_insert(Binder *b, BStmt *to, const Stmt *s);
 void bind_update(Binder *b, BStmt *to, const Stmt *s);
 void bind_delete(Binder *b, BStmt *to, const Stmt *s);

@@ -12,6 +12,8 @@ refuse_clauses(Binder *b, const ASelect *sel)
 {
     if (sel->with_at != NO_LOCATION)
         bind_unsupported(b, sel->with_at, "WITH");
+    if (sel->op)
+        bind_refuse_locked_set(sel);
     if (sel->into)
         bind_unsupported(b, sel->into_at, "SELECT INTO");
     if (sel->distinct_on.count)
@@ -20,8 +22,6 @@ refuse_clauses(Binder *b, const ASelect *sel)
         bind_unsupported(b, sel->grouping_at, sel->grouping);
     if (sel->windows.count)
         bind_unsupported(b, sel->windows_at, "WINDOW");
-    if (sel->locking)
-        bind_unsupported(b, sel->locking_at, sel->locking);
     if (sel->with_ties)
         bind_unsupported(b, sel->limit_at, "WITH TIES");
 }
@@ -314,6 +314,8 @@ bind_clauses(Scope *s, const ASelect *sel, PtrList *targets, bool resolve_unknow
     for (u32 i = 0; i < order.count; i++)
         q->order_by[i] = *LIST_AT(order, BOrder, i);
     bind_finish_scope(s, targets);
+    q->group_count = groups.count;
+    bind_locking(s, sel);
     if (q->grouped)
         bind_grouping(s, &groups);
 }

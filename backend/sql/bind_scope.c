@@ -106,7 +106,8 @@ add_subquery(Scope *s, const AFrom *f, u16 *ret_rel)
     Binder *b = s->b;
     const ASelect *sel = f->select;
     BRel *rel;
-    bool plain_values = sel->is_values && !sel->order_by.count && !sel->limit_at && !sel->offset && sel->with_at == NO_LOCATION;
+    bool plain_values = sel->is_values && !sel->order_by.count && !sel->limit_at && !sel->offset && sel->with_at == NO_LOCATION &&
+                        !sel->locking.count;
     if (plain_values) {
         rel = bind_values_rel(s, sel);
     } else {

@@ -10,6 +10,7 @@
 #define BOUND_H
 
 #include "backend/kern/func.h"
+#include "common/shm/request.h"
 #include "common/store/catalog.h"
 #include "common/type/type.h"
 
@@ -53,6 +54,19 @@ struct BExpr {
     Value value;
 };
 
+/* That of the most volatile function in it. */
+static inline FuncVolatility
+bexpr_volatility(const BExpr *e)
+{
+    FuncVolatility most = e->kind == BX_FUNC ? func_def(e->func)->volatility : FUNC_IMMUTABLE;
+    for (u32 i = 0; i < e->arg_count; i++) {
+        FuncVolatility v = bexpr_volatility(e->args[i]);
+        most = MAX(most, v);
+    }
+    return most;
+}
+static inline bool bexpr_is_volatile(const BExpr *e) { return bexpr_volatility(e) >= FUNC_VOLATILE; }
+
 typedef enum BRelKind { BREL_TABLE, BREL_SUBQUERY, BREL_VALUES, BREL_APPEND, BREL_SYSTEM } BRelKind;
 
 typedef struct BColumn {
@@ -76,6 +90,8 @@ typedef struct BRel {
     bool marked;            /* BREL_APPEND: a last column says which query a row is from, 1 or 2 */
     u32 row_count;          /* BREL_VALUES */
     BExpr ***rows;          /* [row][column] */
+    u8 locked;              /* the strongest RowLockMode that marks it, 0 none */
+    bool lifted;            /* a subquery that leaves its locks to this query */
 } BRel;
 
 typedef enum BFromKind { BFROM_REL, BFROM_JOIN } BFromKind;
@@ -110,6 +126,13 @@ typedef struct BOrder {
     bool descending, nulls_first;
 } BOrder;
 
+/* FOR UPDATE and its kin: the rows whose ids stand in this column of a relation (BCOL_CTID of a table, or a column of a subquery). */
+typedef struct BRowLock {
+    u16 rel, column;
+    u8 mode, wait; /* RowLockMode, LockWait */
+    u32 table_id, schema_version;
+} BRowLock;
+
 struct BQuery {
     u32 rel_count;
     BRel *rels;
@@ -128,11 +151,14 @@ struct BQuery {
     u32 order_count;
     BOrder *order_by;
     BExpr *limit, *offset; /* bigint; constants or parameters */
+    u32 lock_count;
+    BRowLock *locks;
+    bool locks_by_itself;  /* a locking clause was written here */
 };
 
 typedef enum BStmtKind {
     BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_COPY_TO, BST_CREATE_TABLE, BST_DROP_TABLE, BST_TRUNCATE,
-    BST_SET, BST_SHOW, BST_RESET, BST_EXPLAIN, BST_CHECKPOINT, BST_CHECK, BST_ALTER_ROLE, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
+    BST_SET, BST_SHOW, BST_RESET, BST_LOCK, BST_EXPLAIN, BST_CHECKPOINT, BST_CHECK, BST_ALTER_ROLE, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
     BST_EMPTY, BST_NOOP,
 } BStmtKind;
 
@@ -170,6 +196,11 @@ typedef struct BStmt {
     bool if_not_exists;
     u32 drop_count;
     u32 *drop_ids;
+    /* LOCK TABLE */
+    u32 lock_count;
+    u32 *lock_ids;
+    TableLockMode lock_mode;
+    LockWait lock_wait;
     u32 notice_count;
     char **notices;      /* full text of NOTICE messages (PostgreSQL's) */
     /* SET, SHOW, RESET: setting name ("all" for SHOW ALL); value as one text, NULL = DEFAULT; local = SET LOCAL.

@@ -94,6 +94,7 @@ void parse_copy(Parser *p, Stmt *s);
 void parse_create_table(Parser *p, Stmt *s); /* behind CREATE TABLE */
 void parse_drop_table(Parser *p, Stmt *s);   /* behind DROP TABLE */
 void parse_truncate(Parser *p, Stmt *s);
+void parse_lock(Parser *p, Stmt *s);
 void parse_set(Parser *p, Stmt *s);
 void parse_reset(Parser *p, Stmt *s);
 void parse_show(Parser *p, Stmt *s);

@@ -22,7 +22,7 @@ new_select(Parser *p)
 {
     ASelect *s = ARENA_NEW(p->arena, ASelect);
     s->at = parse_at(p);
-    s->with_at = s->locking_at = NO_LOCATION;
+    s->with_at = NO_LOCATION;
     return s;
 }
 
@@ -345,33 +345,38 @@ read_offset(Parser *p, ASelect *s)
 static void
 read_locking(Parser *p, ASelect *s)
 {
-    u32 at = parse_take(p).at;
+    ALocking *l = ARENA_NEW(p->arena, ALocking);
+    l->at = parse_take(p).at;
     if (parse_try(p, KW_READ)) {
         parse_expect(p, KW_ONLY);
         return;
     }
-    s->locking_at = at;
     if (parse_try(p, KW_NO)) {
         parse_expect(p, KW_KEY);
         parse_expect(p, KW_UPDATE);
-        s->locking = "FOR NO KEY UPDATE";
+        l->mode = ROW_LOCK_NO_KEY_UPDATE;
     } else if (parse_try(p, KW_KEY)) {
         parse_expect(p, KW_SHARE);
-        s->locking = "FOR KEY SHARE";
+        l->mode = ROW_LOCK_KEY_SHARE;
     } else if (parse_try(p, KW_SHARE)) {
-        s->locking = "FOR SHARE";
+        l->mode = ROW_LOCK_SHARE;
     } else {
         parse_expect(p, KW_UPDATE);
-        s->locking = "FOR UPDATE";
+        l->mode = ROW_LOCK_UPDATE;
     }
     if (parse_try(p, KW_OF))
-        do
-            parse_qualified_name(p);
-        while (parse_try_char(p, ','));
-    if (parse_try(p, KW_SKIP))
+        do {
+            AName *n = ARENA_NEW(p->arena, AName);
+            *n = parse_qualified_name(p);
+            ptrlist_add(p->arena, &l->names, n);
+        } while (parse_try_char(p, ','));
+    if (parse_try(p, KW_SKIP)) {
         parse_expect(p, KW_LOCKED);
-    else
-        parse_try(p, KW_NOWAIT);
+        l->wait = LOCK_SKIP;
+    } else if (parse_try(p, KW_NOWAIT)) {
+        l->wait = LOCK_NOWAIT;
+    }
+    ptrlist_add(p->arena, &s->locking, l);
 }
 
 /* ORDER BY, LIMIT, OFFSET, FETCH, FOR in the orders PostgreSQL allows. */

@@ -380,20 +380,74 @@ parse_drop_table(Parser *p, Stmt *s)
         parse_try(p, KW_RESTRICT);
 }
 
+/* [ONLY] name [*], … */
+static void
+read_relations(Parser *p, PtrList *to)
+{
+    do {
+        AName *n = ARENA_NEW(p->arena, AName);
+        bool only = parse_try(p, KW_ONLY), parens = only && parse_try_char(p, '(');
+        *n = parse_qualified_name(p);
+        if (parens)
+            parse_expect_char(p, ')');
+        else if (!only)
+            parse_try_op(p, "*");
+        ptrlist_add(p->arena, to, n);
+    } while (parse_try_char(p, ','));
+}
+
+/* Behind IN: the words of a table lock's mode. */
+static TableLockMode
+read_lock_mode(Parser *p)
+{
+    if (parse_try(p, KW_ACCESS)) {
+        if (parse_try(p, KW_SHARE))
+            return TABLE_LOCK_ACCESS_SHARE;
+        parse_expect(p, KW_EXCLUSIVE);
+        return TABLE_LOCK_ACCESS_EXCLUSIVE;
+    }
+    if (parse_try(p, KW_ROW)) {
+        if (parse_try(p, KW_SHARE))
+            return TABLE_LOCK_ROW_SHARE;
+        parse_expect(p, KW_EXCLUSIVE);
+        return TABLE_LOCK_ROW_EXCLUSIVE;
+    }
+    if (parse_try(p, KW_EXCLUSIVE))
+        return TABLE_LOCK_EXCLUSIVE;
+    parse_expect(p, KW_SHARE);
+    if (parse_try(p, KW_UPDATE)) {
+        parse_expect(p, KW_EXCLUSIVE);
+        return TABLE_LOCK_SHARE_UPDATE_EXCLUSIVE;
+    }
+    if (parse_try(p, KW_ROW)) {
+        parse_expect(p, KW_EXCLUSIVE);
+        return TABLE_LOCK_SHARE_ROW_EXCLUSIVE;
+    }
+    return TABLE_LOCK_SHARE;
+}
+
+void
+parse_lock(Parser *p, Stmt *s)
+{
+    s->kind = ST_LOCK;
+    parse_expect(p, KW_LOCK);
+    parse_try(p, KW_TABLE);
+    read_relations(p, &s->names);
+    s->lock_mode = TABLE_LOCK_ACCESS_EXCLUSIVE;
+    if (parse_try(p, KW_IN)) {
+        s->lock_mode = read_lock_mode(p);
+        parse_expect(p, KW_MODE);
+    }
+    s->no_wait = parse_try(p, KW_NOWAIT);
+}
+
 void
 parse_truncate(Parser *p, Stmt *s)
 {
     s->kind = ST_TRUNCATE;
     parse_expect(p, KW_TRUNCATE);
     parse_try(p, KW_TABLE);
-    do {
-        AName *n = ARENA_NEW(p->arena, AName);
-        bool only = parse_try(p, KW_ONLY);
-        *n = parse_qualified_name(p);
-        if (!only)
-            parse_try_op(p, "*");
-        ptrlist_add(p->arena, &s->names, n);
-    } while (parse_try_char(p, ','));
+    read_relations(p, &s->names);
     if (parse_try(p, KW_RESTART) || parse_try(p, KW_CONTINUE))
         parse_expect(p, KW_IDENTITY);
     if (!parse_try(p, KW_CASCADE))

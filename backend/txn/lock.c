@@ -46,3 +46,14 @@ txn_advisory(Txn *t, u64 key, u32 key_class, bool shared, LockWait wait, Advisor
     put_le64(p + 8, (u64)key_class | (u64)shared << 8 | (u64)wait << 16 | (u64)what << 24);
     return ask(t, REQ_LOCK, 0, record_frame(area, BOX_LOCK_ADVISORY_RECORD, 0, 16), 1, &a) == TXN_DONE && a.rows == 1;
 }
+
+bool
+txn_signal(Txn *t, u32 slot, u32 generation, BackendSignal what)
+{
+    Answer a;
+    u8 *area = ask_area(t);
+    put_le32(area, slot);
+    put_le32(area + 4, generation);
+    put_le64(area + 8, (u64)what);
+    return ask(t, REQ_SIGNAL, 0, 16, 0, &a) == TXN_DONE && a.rows == 1;
+}

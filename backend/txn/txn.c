@@ -139,6 +139,12 @@ txn_set_isolation(Txn *t, TxnIsolation i)
     t->isolation = i;
 }
 
+TxnIsolation
+txn_isolation(const Txn *t)
+{
+    return t->isolation;
+}
+
 bool
 txn_is_open(const Txn *t)
 {

@@ -39,6 +39,7 @@ typedef enum TxnIsolation { TXN_READ_COMMITTED, TXN_REPEATABLE_READ, TXN_SERIALI
 void txn_begin(Txn *t, TxnIsolation isolation);
 /* In a block: its level, before txn_has_snapshot. Outside: the level of autocommit statements from now on. */
 void txn_set_isolation(Txn *t, TxnIsolation i);
+TxnIsolation txn_isolation(const Txn *t); /* of the transaction, outside of a block of the statement */
 bool txn_is_open(const Txn *t);      /* between txn_begin and its end */
 bool txn_has_snapshot(const Txn *t); /* a statement has looked at data (SET TRANSACTION comes too late: 25001) */
 bool txn_has_changes(const Txn *t);
@@ -85,6 +86,9 @@ TxnOutcome txn_lock_rows(Txn *t, u32 table_id, u32 schema_version, RowLockMode m
 TxnOutcome txn_lock_table(Txn *t, u32 table_id, u32 schema_version, TableLockMode mode, LockWait wait);
 /* true: granted, or released. key_class 1: one bigint, 2: two integers, the first in the upper half. */
 bool txn_advisory(Txn *t, u64 key, u32 key_class, bool shared, LockWait wait, AdvisoryWhat what);
+
+/* Cancel or end another session, if the role may (42501): the walwriter sends the signal. false: it is gone. */
+bool txn_signal(Txn *t, u32 slot, u32 generation, BackendSignal what);
 
 /* ---- SERIALIZABLE: what was read (below it these do nothing) ---- */
 void txn_note_read_table(Txn *t, u32 table_id);
