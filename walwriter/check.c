@@ -6,6 +6,7 @@
  */
 #include "walwriter/writer.h"
 
+#include "common/type/datetime.h"
 #include "common/type/numeric.h"
 
 static bool
@@ -54,6 +55,18 @@ texts_fit(const ColumnDef *d, const PartColumn *c)
     return true;
 }
 
+/* Times of day are within a day: what writes them as text relies on it. */
+static bool
+times_fit(const ColumnDef *d, const PartColumn *c, u32 rows)
+{
+    for (u32 i = 0; i < rows; i++) {
+        bool null = c->null_bytes && c->null_bytes[i];
+        if (!null && (d->type == TYPE_TIME ? !time_valid(((const i64 *)c->values)[i]) : !timetz_valid(&((const Pair *)c->values)[i])))
+            return false;
+    }
+    return true;
+}
+
 static bool
 nulls_fit(const ColumnDef *d, const PartColumn *c, u32 rows)
 {
@@ -72,7 +85,7 @@ check_values(const TableDef *t, const PartView *p, Error *err)
         const ColumnDef *d = &t->columns[c->column];
         if (c->phys != (PhysType)d->phys || !nulls_fit(d, c, p->row_count) ||
             ((c->phys == PHYS_D64 || c->phys == PHYS_D128) && !decimals_fit(d, c, p->row_count)) ||
-            (c->phys == PHYS_STR && !texts_fit(d, c)))
+            ((d->type == TYPE_TIME || d->type == TYPE_TIMETZ) && !times_fit(d, c, p->row_count)) || (c->phys == PHYS_STR && !texts_fit(d, c)))
             return disagree(err, t, c->column);
     }
     return true;

@@ -585,6 +585,7 @@ bool_or_finish(const u8 *states, u32 stride, u32 first, u32 count, u8 arg_scale 
 #define DEC128_LT(x, y) ((i128)((u128)(x) - 1) < (i128)((u128)(y) - 1))
 #define NUM_LT(x, y) (num_cmp(&(x), &(y)) < 0)
 #define STR_LT(x, y) (str_cmp(x, y) < 0)
+#define PAIR_LT(x, y) (pair_cmp(&(x), &(y)) < 0)
 #define T i16
 #define T_NAME i16
 #define T_LT PLAIN_LT
@@ -616,6 +617,10 @@ bool_or_finish(const u8 *states, u32 stride, u32 first, u32 count, u8 arg_scale 
 #define T Num
 #define T_NAME num
 #define T_LT NUM_LT
+#include "backend/kern/agg_order.inc"
+#define T Pair
+#define T_NAME pair
+#define T_LT PAIR_LT
 #include "backend/kern/agg_order.inc"
 #define T Str
 #define T_NAME str
@@ -665,6 +670,7 @@ static const AggRow ROWS_OF_KERNELS[] = {
     ORDER_ROWS(PHYS_D128, d128, PHYS_D128)
     ORDER_ROWS(PHYS_NUM, num, PHYS_NUM)
     ORDER_ROWS(PHYS_STR, str, PHYS_STR)
+    ORDER_ROWS(PHYS_PAIR, pair, PHYS_PAIR)
 };
 
 static const AggKernel COUNT_ROWS = {sizeof(u64), PHYS_I64, 0, count_rows_add, count_rows_update, count_rows_groups, count_rows_merge,

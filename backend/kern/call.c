@@ -20,8 +20,11 @@ kern_row(const FuncDef *f)
     KernRow fn = text_row(f->op);
     if (!fn)
         fn = bytes_row(f->op);
+    TypeId last = f->arg_count ? f->args[f->arg_count - 1] : TYPE_INVALID;
     if (!fn)
-        fn = time_row(f->op, f->arg_count ? f->args[f->arg_count - 1] : TYPE_INVALID);
+        fn = clock_row(f->op, last);
+    if (!fn)
+        fn = time_row(f->op, last);
     if (!fn && f->arg_count)
         fn = f->args[0] == TYPE_NUMERIC ? decimal_row(f->op) : math_row(f->op, f->args[0]);
     return fn;

@@ -74,6 +74,7 @@ bool kern_num_status(KernCall *c, NumStatus status);
 KernRow text_row(FuncOp op);
 KernRow bytes_row(FuncOp op);
 KernRow time_row(FuncOp op, TypeId first_arg);
+KernRow clock_row(FuncOp op, TypeId last_arg); /* before time_row */
 KernRow math_row(FuncOp op, TypeId first_arg);
 KernRow decimal_row(FuncOp op);
 

@@ -334,6 +334,10 @@ cast_value_row(KernCall *c, u32 i)
     Value r;
     if (!value_cast(c->scratch, c->format, &v, p->to, p->to_typmod, p->explicit_cast, &r, c->err))
         return false;
+    if (r.is_null) {
+        c->ret->null_mask[i] = 1;
+        return true;
+    }
     if (p->to == TYPE_NUMERIC)
         return store_decimal(c, i, &r.num);
     value_to_phys(&r, c->ret->phys, c->ret->scale, (u8 *)c->ret->data + (size_t)i * phys_width(c->ret->phys));

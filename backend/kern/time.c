@@ -3,16 +3,11 @@
  *    Functions and casts of dates and timestamps.
  */
 #include "backend/kern/call.h"
-#include "common/type/datetime.h"
+#include "backend/kern/timefield.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* PostgreSQL's range of date: 4713-11-24 BC to 5874897-12-31. */
-enum { DATE_FIRST = -2451545, DATE_LAST = 2145031948 };
-/* and of timestamp: up to, not including, 294277-01-01. */
-#define TS_FIRST (-211813488000000000LL)
-#define TS_END 9223371331200000000LL
 #define UNIX_EPOCH_US (-946684800000000LL)
 
 static bool
@@ -25,18 +20,6 @@ static bool
 timestamp_out_of_range(KernCall *c)
 {
     return error_set(c->err, ERR_DATETIME_OVERFLOW, "timestamp out of range");
-}
-
-static bool
-date_infinite(i32 d)
-{
-    return d == DATE_NEG_INF || d == DATE_POS_INF;
-}
-
-static bool
-ts_infinite(i64 us)
-{
-    return us == TS_NEG_INF || us == TS_POS_INF;
 }
 
 static bool
@@ -93,8 +76,8 @@ time_type(const KernCall *c)
     return t == TYPE_DATE && c->def->op == FOP_DATE_PART ? TYPE_TIMESTAMP : t;
 }
 
-static bool
-unit_error(KernCall *c, Str unit, bool known)
+bool
+time_unit_error(KernCall *c, Str unit, bool known)
 {
     const char *type = type_name(time_type(c));
     if (known)
@@ -105,8 +88,8 @@ unit_error(KernCall *c, Str unit, bool known)
 }
 
 /* The field named by the first argument; looked up once when it is a constant. memo: the field + 1. */
-static bool
-find_field(KernCall *c, u32 i, DateField *ret)
+bool
+time_find_field(KernCall *c, u32 i, DateField *ret)
 {
     if (c->memo) {
         *ret = (DateField)((uintptr_t)c->memo - 1);
@@ -114,7 +97,7 @@ find_field(KernCall *c, u32 i, DateField *ret)
     }
     Str unit = ARG(c, 0, Str, i);
     if (!datefield_from_name(unit, ret))
-        return unit_error(c, unit, false);
+        return time_unit_error(c, unit, false);
     if (c->args[0]->is_const)
         c->memo = (void *)((uintptr_t)*ret + 1);
     return true;
@@ -136,19 +119,19 @@ date_trunc(KernCall *c, u32 i)
         RET(c, i64, i) = us;
         return true;
     }
-    if (!find_field(c, i, &field))
+    if (!time_find_field(c, i, &field))
         return false;
     if (field == FIELD_DOW || field == FIELD_ISODOW || field == FIELD_DOY || field == FIELD_ISOYEAR ||
         field == FIELD_JULIAN ||
         field == FIELD_EPOCH)
-        return unit_error(c, ARG(c, 0, Str, i), false);
+        return time_unit_error(c, ARG(c, 0, Str, i), false);
     if (c->def->args[1] == TYPE_TIMESTAMPTZ) {
         shift = (i64)c->format->tz_offset_s * 1000000;
         if (!to_local(c, us, &us))
             return timestamp_out_of_range(c);
     }
     if (!timestamp_trunc(field, us, &cut))
-        return unit_error(c, ARG(c, 0, Str, i), true);
+        return time_unit_error(c, ARG(c, 0, Str, i), true);
     if (cut - shift < TS_FIRST || cut - shift >= TS_END)
         return timestamp_out_of_range(c);
     RET(c, i64, i) = cut - shift;
@@ -173,7 +156,7 @@ static bool
 field_of(KernCall *c, u32 i, Num *ret, bool *ret_null)
 {
     DateField field;
-    if (!find_field(c, i, &field))
+    if (!time_find_field(c, i, &field))
         return false;
     TypeId type = time_type(c);
     i64 us;
@@ -190,15 +173,15 @@ field_of(KernCall *c, u32 i, Num *ret, bool *ret_null)
         /* Is the field there for this type at all? */
         Num probe;
         if (!timestamp_extract(field, 0, type != TYPE_DATE, offset_s, &probe))
-            return unit_error(c, ARG(c, 0, Str, i), true);
+            return time_unit_error(c, ARG(c, 0, Str, i), true);
         *ret_null = !extract_infinite(field, us == TS_NEG_INF, ret);
         return true;
     }
     if (type != TYPE_TIMESTAMPTZ && (field == FIELD_TIMEZONE || field == FIELD_TIMEZONE_HOUR ||
                                      field == FIELD_TIMEZONE_MINUTE))
-        return unit_error(c, ARG(c, 0, Str, i), true);
+        return time_unit_error(c, ARG(c, 0, Str, i), true);
     if (!timestamp_extract(field, us, type != TYPE_DATE, offset_s, ret))
-        return unit_error(c, ARG(c, 0, Str, i), true);
+        return time_unit_error(c, ARG(c, 0, Str, i), true);
     return true;
 }
 

@@ -56,7 +56,8 @@ init_field(Arena *a, CopyField *f, const CopyColumn *def)
     f->scale = f->phys == PHYS_D64 || f->phys == PHYS_D128 ? (u8)numeric_scale(def->typmod) : 0;
     f->dec_limit = f->phys == PHYS_D64 ? POW10_I64[MIN(numeric_precision(def->typmod), 18u)] : 0;
     f->chars_max = def->type == TYPE_VARCHAR && def->typmod >= 4 ? (u32)def->typmod - 4 : 0;
-    f->fast = fast_kind(def->type, f->phys);
+    bool rounds = type_has_precision(def->type) && def->typmod >= 0 && def->typmod < 6;
+    f->fast = rounds ? FAST_NONE : fast_kind(def->type, f->phys);
     f->data = arena_zalloc(a, (size_t)f->width * VEC_SIZE);
     f->nulls = arena_zalloc(a, VEC_SIZE);
 }

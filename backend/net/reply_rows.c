@@ -56,7 +56,7 @@ field_kind(const Vec *v, TypeId type, bool binary)
         return FIELD_I16_BINARY;
     if (binary && v->phys == PHYS_I32)
         return FIELD_I32_BINARY;
-    /* A timestamp is its microseconds on the wire, too, infinities included. */
+    /* A time or timestamp is its microseconds on the wire, too, infinities included. */
     if (binary && v->phys == PHYS_I64 && type != TYPE_OID)
         return FIELD_I64_BINARY;
     if (!binary && is_int && (v->phys == PHYS_I16 || v->phys == PHYS_I32 || v->phys == PHYS_I64))

@@ -20,7 +20,7 @@ is_string(TypeId t)
 static bool
 is_time(TypeId t)
 {
-    return t == TYPE_DATE || t == TYPE_TIMESTAMP || t == TYPE_TIMESTAMPTZ;
+    return t == TYPE_DATE || type_has_precision(t);
 }
 
 /* 'today' and 'now' depend on the moment, time zones, digits of floats and the form of bytes on settings. */
@@ -29,7 +29,7 @@ expr_cast_steady(TypeId from, TypeId to)
 {
     if (is_string(from) && is_time(to))
         return false;
-    if (from == TYPE_TIMESTAMPTZ || to == TYPE_TIMESTAMPTZ)
+    if (from == TYPE_TIMESTAMPTZ || to == TYPE_TIMESTAMPTZ || (from == TYPE_TIME && to == TYPE_TIMETZ))
         return from == to;
     return !(is_string(to) && (from == TYPE_FLOAT4 || from == TYPE_FLOAT8 || from == TYPE_BYTEA));
 }
@@ -221,7 +221,7 @@ expr_cast(Compiler *c, const BExpr *e)
         return to_numeric(c, e, o);
     if (is_string(to))
         return to_string(c, e, o);
-    if (from == to)
+    if (from == to && !(type_has_precision(to) && e->typmod >= 0 && e->typmod < 6))
         return o;
     if (from == TYPE_NUMERIC && to == TYPE_FLOAT8)
         return expr_row_cast(c, o, PHYS_F64, 0, cast_decimal_f64_row, NULL);

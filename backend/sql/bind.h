@@ -92,6 +92,8 @@ BExpr *coerce_type(Binder *b, BExpr *e, TypeId to, CastContext context);
 BExpr *coerce_to_target(Binder *b, BExpr *e, TypeId to, i32 typmod, CastContext context);
 BExpr *coerce_to_boolean(Binder *b, BExpr *e, const char *construct);
 BExpr *coerce_unknown_to_text(Binder *b, BExpr *e);
+/* The typmod for so many decimals of a second. */
+i32 bind_time_precision(Binder *b, i32 precision, TypeId type, u32 at);
 /* The type for CASE, COALESCE, VALUES, …; with construct NULL gives TYPE_INVALID instead of 42804. */
 TypeId coerce_common_type(BExpr *const *list, u32 count, const char *construct);
 BExpr *coerce_to_common(Binder *b, BExpr *e, TypeId to, const char *construct);

@@ -181,7 +181,7 @@ static const char *const LATER_TYPES[] = {
     "int2vector", "int4range", "int8range", "interval", "json", "jsonb", "jsonpath", "line", "lseg", "macaddr", "macaddr8", "money",
     "numrange", "oidvector", "path", "pg_lsn", "pg_node_tree", "point", "polygon", "record", "refcursor", "regclass", "regcollation",
     "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc", "regprocedure", "regrole", "regtype", "serial",
-    "serial2", "serial4", "serial8", "bigserial", "smallserial", "tid", "time", "timetz", "tsquery", "tsrange", "tstzrange", "tsvector", "txid_snapshot",
+    "serial2", "serial4", "serial8", "bigserial", "smallserial", "tid", "tsquery", "tsrange", "tstzrange", "tsvector", "txid_snapshot",
     "varbit", "xid", "xid8", "xml",
 };
 
@@ -199,10 +199,6 @@ written_type_name(Str name)
 {
     if (str_eq(name, STR_LIT("bpchar")))
         return "character";
-    if (str_eq(name, STR_LIT("time")))
-        return "time without time zone";
-    if (str_eq(name, STR_LIT("timetz")))
-        return "time with time zone";
     return NULL;
 }
 
@@ -232,6 +228,16 @@ numeric_modifiers(Binder *b, const ATypeName *t)
     return numeric_typmod((u32)precision, (u32)scale);
 }
 
+i32
+bind_time_precision(Binder *b, i32 precision, TypeId type, u32 at)
+{
+    bool stamp = type == TYPE_TIMESTAMP || type == TYPE_TIMESTAMPTZ, zone = type == TYPE_TIMESTAMPTZ || type == TYPE_TIMETZ;
+    if (precision < 0)
+        bind_fail(b, at, ERR_INVALID_PARAMETER_VALUE, "%s(%d)%s precision must not be negative", stamp ? "TIMESTAMP" : "TIME", precision,
+                  zone ? " WITH TIME ZONE" : "");
+    return MIN(precision, 6);
+}
+
 static i32
 type_modifiers(Binder *b, const ATypeName *t, TypeId type)
 {
@@ -249,10 +255,10 @@ type_modifiers(Binder *b, const ATypeName *t, TypeId type)
             bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "length for type varchar cannot exceed 10485760");
         return n + 4;
     }
-    if (type == TYPE_TIMESTAMP || type == TYPE_TIMESTAMPTZ) {
-        if (type_modifier(b, t, 0) < 6)
-            bind_unsupported(b, t->at, "a timestamp precision below 6");
-        return -1;
+    if (type_has_precision(type)) {
+        if (t->mods.count != 1)
+            bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "invalid type modifier");
+        return bind_time_precision(b, type_modifier(b, t, 0), type, t->at);
     }
     bind_fail(b, t->at, ERR_SYNTAX_ERROR, "type modifier is not allowed for type \"%s\"", type_internal_name(type));
 }

@@ -251,19 +251,29 @@ call_named(Binder *b, const char *name, u32 position)
     return e;
 }
 
+/* now() as a time of this type, with the precision that the expression may give. */
+static BExpr *
+bind_now(Binder *b, const AExpr *e, TypeId type)
+{
+    i32 typmod = e->arg_count ? bind_time_precision(b, e->args[0]->number, type, e->at) : -1;
+    return coerce_to_target(b, call_named(b, "now", bind_position(b, e->at)), type, typmod, CAST_EXPLICIT);
+}
+
 /* CURRENT_DATE, CURRENT_USER, … */
 static BExpr *
 bind_value_function(Scope *s, const AExpr *e)
 {
     Binder *b = s->b;
     u32 position = bind_position(b, e->at);
-    if (e->arg_count && e->args[0]->number < 6)
-        bind_unsupported(b, e->at, "a timestamp precision below 6");
     switch ((int)e->number) {
     case KW_CURRENT_TIMESTAMP:
-        return call_named(b, "now", position);
+        return bind_now(b, e, TYPE_TIMESTAMPTZ);
     case KW_LOCALTIMESTAMP:
-        return coerce_type(b, call_named(b, "now", position), TYPE_TIMESTAMP, CAST_EXPLICIT);
+        return bind_now(b, e, TYPE_TIMESTAMP);
+    case KW_CURRENT_TIME:
+        return bind_now(b, e, TYPE_TIMETZ);
+    case KW_LOCALTIME:
+        return bind_now(b, e, TYPE_TIME);
     case KW_CURRENT_DATE:
         return coerce_type(b, call_named(b, "now", position), TYPE_DATE, CAST_EXPLICIT);
     case KW_CURRENT_ROLE: case KW_CURRENT_USER: case KW_SESSION_USER: case KW_USER:
@@ -273,7 +283,7 @@ bind_value_function(Scope *s, const AExpr *e)
     case KW_CURRENT_SCHEMA:
         return bind_const_text(b, TYPE_NAME, STR_LIT("public"), position);
     default:
-        bind_fail(b, e->at, ERR_FEATURE_NOT_SUPPORTED, "type time is not supported yet");
+        bind_unsupported(b, e->at, "this value of the session");
     }
 }
 

@@ -102,6 +102,8 @@ typmod_is_valid(TypeId type, i32 typmod)
         return true;
     if (type == TYPE_VARCHAR)
         return typmod > 4;
+    if (type_has_precision(type))
+        return typmod >= 0 && typmod <= 6;
     if (type != TYPE_NUMERIC || typmod < 4)
         return false;
     u32 p = numeric_precision(typmod), s = numeric_scale(typmod);

@@ -261,6 +261,37 @@ from_datetime(const TypeFormat *f, const Value *v, TypeId t, i32 typmod, Value *
     return true;
 }
 
+/* ---- times of day ---- */
+
+static bool
+to_time_of_day(const TypeFormat *f, const Value *v, TypeId t, i32 typmod, Value *ret)
+{
+    i64 us = v->i64v;
+    i32 offset_s = f ? f->tz_offset_s : 0;
+    if (v->type == TYPE_TIMESTAMP || v->type == TYPE_TIMESTAMPTZ) {
+        ret->is_null = us == TS_NEG_INF || us == TS_POS_INF;
+        if (ret->is_null)
+            return true;
+        us = time_of_day(us + (v->type == TYPE_TIMESTAMPTZ ? zone_us(f) : 0));
+    } else if (v->type == TYPE_TIMETZ) {
+        us = timetz_unpack(&v->pair, &offset_s);
+    }
+    us = timestamp_typmod(us, typmod);
+    if (t == TYPE_TIME)
+        ret->i64v = us;
+    else
+        ret->pair = timetz_pack(us, offset_s);
+    return true;
+}
+
+/* Does such a cast exist? */
+static bool
+is_time_cast(TypeId from, TypeId to)
+{
+    bool time = from == TYPE_TIME || from == TYPE_TIMETZ;
+    return to == TYPE_TIME ? time || from == TYPE_TIMESTAMP || from == TYPE_TIMESTAMPTZ : to == TYPE_TIMETZ && (time || from == TYPE_TIMESTAMPTZ);
+}
+
 bool
 value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, bool explicit_cast, Value *ret,
            Error *err)
@@ -273,6 +304,8 @@ value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, 
         ok = to_text(a, f, v, t, typmod, explicit_cast, &out, err);
     else if (is_text(v->type))
         ok = value_in(a, f, t, typmod, v->str, &out, err);
+    else if (is_time_cast(v->type, t))
+        ok = to_time_of_day(f, v, t, typmod, &out);
     else if (is_integer(v->type))
         ok = from_integer(v, t, typmod, &out, err);
     else if (is_float(v->type))

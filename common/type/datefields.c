@@ -175,6 +175,34 @@ extract_clock(DateField f, i64 local, i32 tz_offset_s, Num *ret)
     }
 }
 
+bool
+time_extract(DateField f, i64 us, Num *ret)
+{
+    if (f == FIELD_TIMEZONE || f == FIELD_TIMEZONE_HOUR || f == FIELD_TIMEZONE_MINUTE)
+        return false;
+    if (f == FIELD_EPOCH) {
+        *ret = num_make(us, 6);
+        return true;
+    }
+    if (f == FIELD_HOUR) { /* up to 24 */
+        *ret = num_make(us / 3600000000LL, 0);
+        return true;
+    }
+    return extract_clock(f, us, 0, ret);
+}
+
+bool
+timetz_extract(DateField f, const Pair *p, Num *ret)
+{
+    i32 offset_s;
+    i64 us = timetz_unpack(p, &offset_s);
+    if (f == FIELD_EPOCH) {
+        *ret = num_make(us - (i64)offset_s * 1000000, 6);
+        return true;
+    }
+    return time_extract(f, us, ret) || extract_clock(f, 0, offset_s, ret);
+}
+
 /* Fields that a date has too. */
 static bool
 extract_date(DateField f, i32 days, i64 *ret)

@@ -174,8 +174,8 @@ timestamp_out(i64 us, char *to)
 }
 
 /* +02, +05:30, -00:00:15 */
-static u32
-put_offset(i32 offset_s, char *to)
+u32
+offset_out(i32 offset_s, char *to)
 {
     u32 s = (u32)(offset_s < 0 ? -offset_s : offset_s), len = 3;
     to[0] = offset_s < 0 ? '-' : '+';
@@ -201,6 +201,6 @@ timestamptz_out(i64 us, i32 tz_offset_s, char *to)
     /* Cannot overflow: valid timestamps end some days before the range of i64. */
     CivilTime t = timestamp_to_civil(us + (i64)tz_offset_s * 1000000);
     u32 len = put_timestamp(&t, to);
-    len += put_offset(tz_offset_s, to + len);
+    len += offset_out(tz_offset_s, to + len);
     return len + put_era(t.year, to + len);
 }

@@ -22,6 +22,14 @@ CivilTime timestamp_to_civil(i64 us);
 /* false when outside PostgreSQL's range (4713 BC … 294276 AD). */
 bool timestamp_from_civil(const CivilTime *t, i64 *ret_us);
 
+/* Times of day: microseconds since midnight, 24:00:00 included. */
+enum { ZONE_LIMIT_S = 16 * 3600 }; /* zones are below this, east or west */
+bool time_valid(i64 us);
+bool timetz_valid(const Pair *p);
+Pair timetz_pack(i64 time_us, i32 offset_s); /* seconds east of UTC */
+i64 timetz_unpack(const Pair *p, i32 *ret_offset_s);
+i64 time_of_day(i64 local_us); /* of a finite timestamp */
+
 typedef enum DateField {
     FIELD_MICROSECONDS, FIELD_MILLISECONDS, FIELD_SECOND, FIELD_MINUTE, FIELD_HOUR, FIELD_DAY, FIELD_WEEK, FIELD_MONTH,
     FIELD_QUARTER, FIELD_YEAR, FIELD_DECADE, FIELD_CENTURY, FIELD_MILLENNIUM, FIELD_DOW, FIELD_ISODOW, FIELD_DOY,
@@ -37,5 +45,9 @@ bool timestamp_trunc(DateField f, i64 us, i64 *ret);
  * FIELD_TIMEZONE* the caller refuses). Of an infinity, fields that repeat are NULL in SQL: then ret->kind is NUM_NAN, which
  * is not used otherwise. */
 bool timestamp_extract(DateField f, i64 us, bool has_time, i32 tz_offset_s, Num *ret);
+
+/* extract() of a time of day; false: no such field. */
+bool time_extract(DateField f, i64 us, Num *ret);
+bool timetz_extract(DateField f, const Pair *p, Num *ret);
 
 #endif

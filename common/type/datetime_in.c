@@ -13,11 +13,11 @@
 static const char *
 input_name(TypeId t)
 {
-    return t == TYPE_TIMESTAMP ? "timestamp" : type_name(t);
+    return t == TYPE_TIMESTAMP ? "timestamp" : t == TYPE_TIME ? "time" : type_name(t);
 }
 
-static bool
-say_why(ParseStatus status, const Parsed *p, TypeId t, Str in, Error *err)
+bool
+datetime_say_why(ParseStatus status, const Parsed *p, TypeId t, Str in, Error *err)
 {
     Str s = text_shown(in);
     int len = (int)s.len;
@@ -130,7 +130,7 @@ date_in(const TypeFormat *f, Str in, i32 *ret, Error *err)
     i64 now = env->wall_us() + offset_us(f);
     ParseStatus status = fields_parse(in, day_of(now), &p);
     if (status != PARSE_OK)
-        return say_why(status, &p, TYPE_DATE, in, err);
+        return datetime_say_why(status, &p, TYPE_DATE, in, err);
     switch (p.kind) {
     case PARSED_NOW:
         *ret = day_of(now);
@@ -197,7 +197,7 @@ timestamp_in(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, Error 
         i64 now = env->wall_us();
         ParseStatus status = fields_parse(in, day_of(now + offset_us(f)), &p);
         if (status != PARSE_OK)
-            return say_why(status, &p, t, in, err);
+            return datetime_say_why(status, &p, t, in, err);
         if (!to_timestamp(f, t, &p, now, &us)) {
             Str shown = text_shown(in);
             return error_set(err, ERR_DATETIME_OVERFLOW, "timestamp out of range: \"%.*s\"", (int)shown.len, shown.ptr);

@@ -1,7 +1,7 @@
 /*
  * datetime_in.h
- *    Between the steps of reading dates: fieldcut.c cuts text into fields, fields.c gives them meaning,
- *    datetime_in.c makes values. Inside this room.
+ *    Between the steps of reading dates and times: fieldcut.c cuts text into fields, fields.c and fields_time.c give them meaning,
+ *    datetime_in.c and time.c make values. Inside this room.
  */
 #ifndef DATETIME_IN_H
 #define DATETIME_IN_H
@@ -56,9 +56,39 @@ is_letter(char c)
 }
 
 WordKind dateword_find(const char *text, i32 *ret_value);
+/* ---- what fields.c and fields_time.c share ---- */
+enum {
+    KNOWN_YEAR = 1, KNOWN_MONTH = 2, KNOWN_DAY = 4, KNOWN_DAY_OF_YEAR = 8, KNOWN_CLOCK = 16, KNOWN_ZONE = 32, KNOWN_WEEKDAY = 64,
+    KNOWN_HALF = 128, KNOWN_ERA = 256, KNOWN_FULL_DATE = KNOWN_YEAR | KNOWN_MONTH | KNOWN_DAY,
+};
+
+typedef struct FieldParser {
+    Fields cut;
+    u32 known;
+    WordKind expect; /* WORD_ISO_TIME or WORD_JULIAN_DAY: the next field is that */
+    bool month_by_name, two_digit_year, bc, julian, pm, half_day;
+    i32 day_of_year, today_days;
+    Parsed *out;
+} FieldParser;
+
+ParseStatus field_learn(FieldParser *p, u32 parts);
+ParseStatus field_set_clock(FieldParser *p, i32 hour, i32 minute, i32 second, i32 usec);
+ParseStatus field_mean_run(FieldParser *p, char *text, bool time_only);
+ParseStatus field_mean_number(FieldParser *p, char *text);
+ParseStatus field_mean_date(FieldParser *p, char *text);
+ParseStatus field_mean_time(FieldParser *p, const char *text);
+ParseStatus field_mean_offset(FieldParser *p, const char *text);
+ParseStatus field_mean_julian(FieldParser *p, const char *text);
+ParseStatus field_check_date(FieldParser *p);
+ParseStatus field_check_clock(FieldParser *p);
+
 /* false: not made of fields. */
 bool fields_cut(Str in, Fields *ret);
 /* today_days: the current date in the session's zone, for today, tomorrow, yesterday. */
 ParseStatus fields_parse(Str in, i32 today_days, Parsed *ret);
+/* For time and timetz: a date may stand beside the time. */
+ParseStatus fields_parse_time(Str in, Parsed *ret);
+/* Always false: the message for a status other than PARSE_OK. */
+bool datetime_say_why(ParseStatus status, const Parsed *p, TypeId t, Str in, Error *err);
 
 #endif

@@ -13,22 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-    YEAR = 1, MONTH_PART = 2, DAY = 4, DAY_OF_YEAR = 8, CLOCK = 16, ZONE_PART = 32, WEEKDAY_PART = 64, HALF_PART = 128,
-    ERA_PART = 256, FULL_DATE = YEAR | MONTH_PART | DAY,
-};
-
-typedef struct Parser {
-    Fields cut;
-    u32 known;
-    WordKind expect; /* WORD_ISO_TIME or WORD_JULIAN_DAY: the next field is that */
-    bool month_by_name, two_digit_year, bc, julian, pm, half_day;
-    i32 day_of_year, today_days;
-    Parsed *out;
-} Parser;
-
-static ParseStatus
-learn(Parser *p, u32 parts)
+ParseStatus
+field_learn(FieldParser *p, u32 parts)
 {
     if (p->known & parts)
         return PARSE_BAD;
@@ -90,10 +76,10 @@ all_digits(const char *text)
     return n > 0 && text[n] == 0;
 }
 
-static ParseStatus
-set_clock(Parser *p, i32 hour, i32 minute, i32 second, i32 usec)
+ParseStatus
+field_set_clock(FieldParser *p, i32 hour, i32 minute, i32 second, i32 usec)
 {
-    if (learn(p, CLOCK) != PARSE_OK)
+    if (field_learn(p, KNOWN_CLOCK) != PARSE_OK)
         return PARSE_BAD;
     p->out->t.hour = hour;
     p->out->t.minute = minute;
@@ -103,8 +89,8 @@ set_clock(Parser *p, i32 hour, i32 minute, i32 second, i32 usec)
 }
 
 /* A run-together date (YYYYMMDD, YYMMDD) or time (HHMMSS, HHMM), with or without a fraction of a second. */
-static ParseStatus
-mean_run(Parser *p, char *text, bool time_only)
+ParseStatus
+field_mean_run(FieldParser *p, char *text, bool time_only)
 {
     i32 usec = 0;
     char *point = strchr(text, '.');
@@ -116,7 +102,7 @@ mean_run(Parser *p, char *text, bool time_only)
     if (!all_digits(text))
         return PARSE_BAD;
     size_t len = strlen(text);
-    if (!point && !time_only && (p->known & FULL_DATE) != FULL_DATE && len >= 6) {
+    if (!point && !time_only && (p->known & KNOWN_FULL_DATE) != KNOWN_FULL_DATE && len >= 6) {
         const char *end;
         char *tail = text + len - 4;
         p->out->t.day = read_fixed(tail + 2, 2);
@@ -125,38 +111,38 @@ mean_run(Parser *p, char *text, bool time_only)
         if (!read_int(text, &p->out->t.year, &end))
             return PARSE_RANGE;
         p->two_digit_year = len == 6;
-        return learn(p, FULL_DATE);
+        return field_learn(p, KNOWN_FULL_DATE);
     }
-    if (p->known & CLOCK || (len != 6 && len != 4))
+    if (p->known & KNOWN_CLOCK || (len != 6 && len != 4))
         return PARSE_BAD;
-    return set_clock(p, read_fixed(text, 2), read_fixed(text + 2, 2), len == 6 ? read_fixed(text + 4, 2) : 0, usec);
+    return field_set_clock(p, read_fixed(text, 2), read_fixed(text + 2, 2), len == 6 ? read_fixed(text + 4, 2) : 0, usec);
 }
 
 static ParseStatus
-set_year(Parser *p, i32 year, size_t digits)
+set_year(FieldParser *p, i32 year, size_t digits)
 {
     p->out->t.year = year;
     p->two_digit_year = digits <= 2;
-    return learn(p, YEAR);
+    return field_learn(p, KNOWN_YEAR);
 }
 
 static ParseStatus
-set_month(Parser *p, i32 month)
+set_month(FieldParser *p, i32 month)
 {
     p->out->t.month = month;
-    return learn(p, MONTH_PART);
+    return field_learn(p, KNOWN_MONTH);
 }
 
 static ParseStatus
-set_day(Parser *p, i32 day)
+set_day(FieldParser *p, i32 day)
 {
     p->out->t.day = day;
-    return learn(p, DAY);
+    return field_learn(p, KNOWN_DAY);
 }
 
 /* One number: what it is depends on what is known and how many digits it has. */
-static ParseStatus
-mean_number(Parser *p, char *text)
+ParseStatus
+field_mean_number(FieldParser *p, char *text)
 {
     i32 value, unused;
     const char *end;
@@ -167,37 +153,37 @@ mean_number(Parser *p, char *text)
         return PARSE_RANGE;
     if (*end == '.') {
         if (end - text > 2)
-            return mean_run(p, text, true);
+            return field_mean_run(p, text, true);
         if (!read_fraction(end, &unused))
             return PARSE_BAD;
     } else if (*end != 0) {
         return PARSE_BAD;
     }
-    if (len == 3 && (p->known & FULL_DATE) == YEAR && value >= 1 && value <= 366) {
+    if (len == 3 && (p->known & KNOWN_FULL_DATE) == KNOWN_YEAR && value >= 1 && value <= 366) {
         p->day_of_year = value;
-        return learn(p, DAY_OF_YEAR | MONTH_PART | DAY);
+        return field_learn(p, KNOWN_DAY_OF_YEAR | KNOWN_MONTH | KNOWN_DAY);
     }
-    switch (p->known & FULL_DATE) {
+    switch (p->known & KNOWN_FULL_DATE) {
     case 0:
         return len >= 3 ? set_year(p, value, len) : set_month(p, value);
-    case YEAR:
+    case KNOWN_YEAR:
         return set_month(p, value);
-    case MONTH_PART:
+    case KNOWN_MONTH:
         return p->month_by_name && len >= 3 ? set_year(p, value, len) : set_day(p, value);
-    case YEAR | MONTH_PART:
+    case KNOWN_YEAR | KNOWN_MONTH:
         if (p->month_by_name && len >= 3 && p->two_digit_year) { /* the first number was the day */
             p->out->t.day = p->out->t.year;
             p->out->t.year = value;
             p->two_digit_year = false;
-            return learn(p, DAY);
+            return field_learn(p, KNOWN_DAY);
         }
         return set_day(p, value);
-    case DAY:
+    case KNOWN_DAY:
         return set_month(p, value);
-    case MONTH_PART | DAY:
+    case KNOWN_MONTH | KNOWN_DAY:
         return set_year(p, value, len);
-    case FULL_DATE:
-        return mean_run(p, text, false);
+    case KNOWN_FULL_DATE:
+        return field_mean_run(p, text, false);
     default:
         return PARSE_BAD;
     }
@@ -224,8 +210,8 @@ split_date(char *text, char *pieces[FIELD_MAX_COUNT])
     return count;
 }
 
-static ParseStatus
-mean_date(Parser *p, char *text)
+ParseStatus
+field_mean_date(FieldParser *p, char *text)
 {
     char *pieces[FIELD_MAX_COUNT];
     u32 count = split_date(text, pieces);
@@ -243,17 +229,17 @@ mean_date(Parser *p, char *text)
     for (u32 i = 0; i < count; i++) {
         if (!pieces[i])
             continue;
-        ParseStatus status = mean_number(p, pieces[i]);
+        ParseStatus status = field_mean_number(p, pieces[i]);
         if (status != PARSE_OK)
             return status;
     }
     /* A date in one piece comes before everything but a zone. */
-    return (p->known & ~(u32)(DAY_OF_YEAR | ZONE_PART)) == FULL_DATE ? PARSE_OK : PARSE_BAD;
+    return (p->known & ~(u32)(KNOWN_DAY_OF_YEAR | KNOWN_ZONE)) == KNOWN_FULL_DATE ? PARSE_OK : PARSE_BAD;
 }
 
 /* H:MM, H:MM:SS, H:MM:SS.f; MM:SS.f counts from the hour 0. */
-static ParseStatus
-mean_time(Parser *p, const char *text)
+ParseStatus
+field_mean_time(FieldParser *p, const char *text)
 {
     i32 hour, minute, second = 0, usec = 0;
     const char *end;
@@ -281,13 +267,13 @@ mean_time(Parser *p, const char *text)
         return PARSE_RANGE;
     if (hour > 24 || (hour == 24 && (minute > 0 || second > 0 || usec > 0)))
         return PARSE_RANGE;
-    return set_clock(p, hour, minute, second, usec);
+    return field_set_clock(p, hour, minute, second, usec);
 }
 
 static ParseStatus
-set_offset(Parser *p, i32 offset_s)
+set_offset(FieldParser *p, i32 offset_s)
 {
-    if (learn(p, ZONE_PART) != PARSE_OK)
+    if (field_learn(p, KNOWN_ZONE) != PARSE_OK)
         return PARSE_BAD;
     p->out->has_zone = true;
     p->out->offset_s = offset_s;
@@ -295,8 +281,8 @@ set_offset(Parser *p, i32 offset_s)
 }
 
 /* +HH, +HHMM, +HH:MM, +HH:MM:SS */
-static ParseStatus
-mean_offset(Parser *p, const char *text)
+ParseStatus
+field_mean_offset(FieldParser *p, const char *text)
 {
     i32 hours, minutes = 0, seconds = 0;
     const char *end;
@@ -322,7 +308,7 @@ mean_offset(Parser *p, const char *text)
 }
 
 static ParseStatus
-set_julian(Parser *p, i32 value)
+set_julian(FieldParser *p, i32 value)
 {
     i64 days = (i64)value - 2451545;
     if (!date_valid(days))
@@ -332,12 +318,12 @@ set_julian(Parser *p, i32 value)
     p->out->t.month = d.month;
     p->out->t.day = d.day;
     p->julian = true;
-    return learn(p, FULL_DATE);
+    return field_learn(p, KNOWN_FULL_DATE);
 }
 
 /* The number after J: a Julian day, with a fraction for the time of day or an offset behind it. */
-static ParseStatus
-mean_julian(Parser *p, const char *text)
+ParseStatus
+field_mean_julian(FieldParser *p, const char *text)
 {
     const char *end;
     i32 value;
@@ -347,18 +333,18 @@ mean_julian(Parser *p, const char *text)
     if (status != PARSE_OK || *end == 0 || strcmp(end, ".") == 0)
         return status;
     if (*end != '.')
-        return set_clock(p, 0, 0, 0, 0) == PARSE_OK ? mean_offset(p, end) : PARSE_BAD;
+        return field_set_clock(p, 0, 0, 0, 0) == PARSE_OK ? field_mean_offset(p, end) : PARSE_BAD;
     char *stop;
     double fraction = strtod(end, &stop);
     if (*stop != 0)
         return PARSE_BAD;
     CivilTime t = timestamp_to_civil((i64)(fraction * USEC_PER_DAY));
-    return set_clock(p, t.hour, t.minute, t.second, t.usec);
+    return field_set_clock(p, t.hour, t.minute, t.second, t.usec);
 }
 
 /* A date field when the date is complete: a time with its offset (hhmmss-zz), or the name of a zone. */
 static ParseStatus
-mean_zone_or_run(Parser *p, char *text)
+mean_zone_or_run(FieldParser *p, char *text)
 {
     if (!is_digit(text[0]) && p->expect == WORD_UNKNOWN) {
         snprintf(p->out->zone, sizeof p->out->zone, "%s", text);
@@ -367,57 +353,57 @@ mean_zone_or_run(Parser *p, char *text)
     WordKind expect = p->expect;
     p->expect = WORD_UNKNOWN;
     if (expect == WORD_JULIAN_DAY)
-        return mean_julian(p, text);
+        return field_mean_julian(p, text);
     char *sign = strchr(text, '-');
-    if (!sign || (p->known & CLOCK))
+    if (!sign || (p->known & KNOWN_CLOCK))
         return PARSE_BAD;
-    ParseStatus status = mean_offset(p, sign);
+    ParseStatus status = field_mean_offset(p, sign);
     *sign = 0;
-    return status == PARSE_OK ? mean_run(p, text, false) : status;
+    return status == PARSE_OK ? field_mean_run(p, text, false) : status;
 }
 
 static ParseStatus
-mean_expected(Parser *p, char *text)
+mean_expected(FieldParser *p, char *text)
 {
     WordKind expect = p->expect;
     p->expect = WORD_UNKNOWN;
-    return expect == WORD_JULIAN_DAY ? mean_julian(p, text) : mean_run(p, text, true);
+    return expect == WORD_JULIAN_DAY ? field_mean_julian(p, text) : field_mean_run(p, text, true);
 }
 
 static ParseStatus
-mean_month_word(Parser *p, i32 month)
+mean_month_word(FieldParser *p, i32 month)
 {
     /* A number before the name was taken for the month: it is the day. */
-    if ((p->known & MONTH_PART) && !p->month_by_name && !(p->known & DAY) && p->out->t.month >= 1 &&
+    if ((p->known & KNOWN_MONTH) && !p->month_by_name && !(p->known & KNOWN_DAY) && p->out->t.month >= 1 &&
         p->out->t.month <= 31) {
         p->out->t.day = p->out->t.month;
         p->out->t.month = month;
         p->month_by_name = true;
-        return learn(p, DAY);
+        return field_learn(p, KNOWN_DAY);
     }
     p->month_by_name = true;
     return set_month(p, month);
 }
 
 static ParseStatus
-mean_day_offset(Parser *p, i32 offset)
+mean_day_offset(FieldParser *p, i32 offset)
 {
     CivilDate d = date_to_civil(p->today_days + offset);
     p->out->t.year = d.year;
     p->out->t.month = d.month;
     p->out->t.day = d.day;
-    return learn(p, FULL_DATE);
+    return field_learn(p, KNOWN_FULL_DATE);
 }
 
 static ParseStatus
-mean_whole(Parser *p, ParsedKind kind)
+mean_whole(FieldParser *p, ParsedKind kind)
 {
     p->out->kind = kind;
-    return learn(p, FULL_DATE | CLOCK | ZONE_PART);
+    return field_learn(p, KNOWN_FULL_DATE | KNOWN_CLOCK | KNOWN_ZONE);
 }
 
 static ParseStatus
-mean_word(Parser *p, const char *text)
+mean_word(FieldParser *p, const char *text)
 {
     i32 value;
     WordKind kind = dateword_find(text, &value);
@@ -425,14 +411,14 @@ mean_word(Parser *p, const char *text)
     case WORD_MONTH:
         return mean_month_word(p, value);
     case WORD_WEEKDAY:
-        return learn(p, WEEKDAY_PART);
+        return field_learn(p, KNOWN_WEEKDAY);
     case WORD_HALF_DAY:
         p->half_day = true;
         p->pm = value == 12;
-        return learn(p, HALF_PART);
+        return field_learn(p, KNOWN_HALF);
     case WORD_ERA:
         p->bc = value == 1;
-        return learn(p, ERA_PART);
+        return field_learn(p, KNOWN_ERA);
     case WORD_NOW:
         return mean_whole(p, PARSED_NOW);
     case WORD_EPOCH:
@@ -442,11 +428,11 @@ mean_word(Parser *p, const char *text)
     case WORD_DAY_OFFSET:
         return mean_day_offset(p, value);
     case WORD_MIDNIGHT_UTC:
-        return set_clock(p, 0, 0, 0, 0) == PARSE_OK ? set_offset(p, 0) : PARSE_BAD;
+        return field_set_clock(p, 0, 0, 0, 0) == PARSE_OK ? set_offset(p, 0) : PARSE_BAD;
     case WORD_ZONE:
         return set_offset(p, value);
     case WORD_ISO_TIME:
-        if ((p->known & FULL_DATE) != FULL_DATE)
+        if ((p->known & KNOWN_FULL_DATE) != KNOWN_FULL_DATE)
             return PARSE_BAD;
         __attribute__((fallthrough));
     case WORD_JULIAN_DAY:
@@ -463,40 +449,40 @@ mean_word(Parser *p, const char *text)
 }
 
 static ParseStatus
-mean_number_field(Parser *p, char *text)
+mean_number_field(FieldParser *p, char *text)
 {
     if (p->expect != WORD_UNKNOWN)
         return mean_expected(p, text);
     size_t len = strlen(text);
     char *point = strchr(text, '.');
-    bool dated = p->known & FULL_DATE;
+    bool dated = p->known & KNOWN_FULL_DATE;
     if (point && !dated)
-        return mean_date(p, text);
+        return field_mean_date(p, text);
     if (point && point - text > 2)
-        return mean_run(p, text, false);
-    if (len >= 6 && (!dated || !(p->known & CLOCK)))
-        return mean_run(p, text, false);
-    return mean_number(p, text);
+        return field_mean_run(p, text, false);
+    if (len >= 6 && (!dated || !(p->known & KNOWN_CLOCK)))
+        return field_mean_run(p, text, false);
+    return field_mean_number(p, text);
 }
 
 static ParseStatus
-mean_field(Parser *p, const Field *field)
+mean_field(FieldParser *p, const Field *field)
 {
     char *text = field->text;
     switch (field->kind) {
     case FIELD_AS_NUMBER:
         return mean_number_field(p, text);
     case FIELD_AS_DATE:
-        if ((p->known & (MONTH_PART | DAY)) == (MONTH_PART | DAY) || p->expect != WORD_UNKNOWN)
+        if ((p->known & (KNOWN_MONTH | KNOWN_DAY)) == (KNOWN_MONTH | KNOWN_DAY) || p->expect != WORD_UNKNOWN)
             return mean_zone_or_run(p, text);
-        return mean_date(p, text);
+        return field_mean_date(p, text);
     case FIELD_AS_TIME:
         if (p->expect == WORD_JULIAN_DAY)
             return PARSE_BAD;
         p->expect = WORD_UNKNOWN;
-        return mean_time(p, text);
+        return field_mean_time(p, text);
     case FIELD_AS_OFFSET:
-        return mean_offset(p, text);
+        return field_mean_offset(p, text);
     case FIELD_AS_WORD:
         break;
     }
@@ -513,11 +499,11 @@ days_in_month(i32 year, i32 month)
     return DAYS[month - 1] + (month == 2 && leap);
 }
 
-static ParseStatus
-check_date(Parser *p)
+ParseStatus
+field_check_date(FieldParser *p)
 {
     CivilTime *t = &p->out->t;
-    if ((p->known & YEAR) && !p->julian) {
+    if ((p->known & KNOWN_YEAR) && !p->julian) {
         if (p->bc) {
             if (t->year <= 0)
                 return PARSE_RANGE;
@@ -529,22 +515,22 @@ check_date(Parser *p)
             return PARSE_RANGE;
         }
     }
-    if (p->known & DAY_OF_YEAR) {
+    if (p->known & KNOWN_DAY_OF_YEAR) {
         CivilDate d = date_to_civil(date_from_civil(t->year, 1, 1) + p->day_of_year - 1);
         t->year = d.year;
         t->month = d.month;
         t->day = d.day;
     }
-    if (((p->known & MONTH_PART) && (t->month < 1 || t->month > 12)) ||
-        ((p->known & DAY) && (t->day < 1 || t->day > 31)))
+    if (((p->known & KNOWN_MONTH) && (t->month < 1 || t->month > 12)) ||
+        ((p->known & KNOWN_DAY) && (t->day < 1 || t->day > 31)))
         return PARSE_RANGE_MD;
-    if ((p->known & FULL_DATE) == FULL_DATE && t->day > days_in_month(t->year, t->month))
+    if ((p->known & KNOWN_FULL_DATE) == KNOWN_FULL_DATE && t->day > days_in_month(t->year, t->month))
         return PARSE_RANGE;
     return PARSE_OK;
 }
 
-static ParseStatus
-check_clock(Parser *p)
+ParseStatus
+field_check_clock(FieldParser *p)
 {
     CivilTime *t = &p->out->t;
     if (t->hour > 24 || (t->hour == 24 && (t->minute > 0 || t->second > 0 || t->usec > 0)) || t->minute > 59 ||
@@ -564,7 +550,7 @@ check_clock(Parser *p)
 ParseStatus
 fields_parse(Str in, i32 today_days, Parsed *ret)
 {
-    Parser p;
+    FieldParser p;
     memset(&p, 0, sizeof p);
     memset(ret, 0, sizeof *ret);
     p.today_days = today_days;
@@ -581,10 +567,10 @@ fields_parse(Str in, i32 today_days, Parsed *ret)
         return PARSE_BAD;
     if (ret->kind != PARSED_TIME)
         return PARSE_OK;
-    ParseStatus status = check_date(&p);
+    ParseStatus status = field_check_date(&p);
     if (status == PARSE_OK)
-        status = check_clock(&p);
-    if (status == PARSE_OK && (p.known & FULL_DATE) != FULL_DATE)
+        status = field_check_clock(&p);
+    if (status == PARSE_OK && (p.known & KNOWN_FULL_DATE) != KNOWN_FULL_DATE)
         status = PARSE_BAD;
     return status;
 }

@@ -86,6 +86,7 @@ bool timestamp_in(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, E
 u32 date_out(i32 days, char *to);
 u32 timestamp_out(i64 us, char *to);
 u32 timestamptz_out(i64 us, i32 tz_offset_s, char *to);
+u32 offset_out(i32 offset_s, char *to);
 /* Round to typmod's decimals of a second, -1 = leave. */
 i64 timestamp_typmod(i64 us, i32 typmod);
 
@@ -96,6 +97,12 @@ void bytea_out(ByteBuf *to, const TypeFormat *f, Str v);
 /* uuid.c */
 bool uuid_in(Str in, Pair *ret, Error *err);
 u32 uuid_out(const Pair *v, char *to);
+
+/* time.c */
+bool time_in(const TypeFormat *f, i32 typmod, Str in, i64 *ret, Error *err);
+bool timetz_in(const TypeFormat *f, i32 typmod, Str in, Pair *ret, Error *err);
+u32 time_out(i64 us, char *to);
+u32 timetz_out(const Pair *p, char *to);
 
 /* utf8.c: always false; 22021 naming the bytes at `at`. */
 bool utf8_error(Error *err, const u8 *at, size_t left);

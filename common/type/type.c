@@ -78,6 +78,12 @@ type_storable(TypeId t)
     return facts_of(t)->storable;
 }
 
+bool
+type_has_precision(TypeId t)
+{
+    return t == TYPE_TIMESTAMP || t == TYPE_TIMESTAMPTZ || t == TYPE_TIME || t == TYPE_TIMETZ;
+}
+
 TypeId
 type_from_oid(u32 oid)
 {
@@ -112,8 +118,10 @@ type_format(Arena *a, TypeId t, i32 typmod)
         return arena_printf(a, "numeric(%u,%u)", numeric_precision(typmod), numeric_scale(typmod));
     if (t == TYPE_VARCHAR && typmod >= 4)
         return arena_printf(a, "character varying(%d)", typmod - 4);
-    if (t == TYPE_TIMESTAMP || t == TYPE_TIMESTAMPTZ)
-        return arena_printf(a, "timestamp(%d) %s time zone", typmod, t == TYPE_TIMESTAMP ? "without" : "with");
+    if (type_has_precision(t)) {
+        bool stamp = t == TYPE_TIMESTAMP || t == TYPE_TIMESTAMPTZ, zone = t == TYPE_TIMESTAMPTZ || t == TYPE_TIMETZ;
+        return arena_printf(a, "%s(%d) %s time zone", stamp ? "timestamp" : "time", typmod, zone ? "with" : "without");
+    }
     return type_name(t);
 }
 
@@ -130,6 +138,7 @@ phys_of(TypeId t, i32 typmod)
         return PHYS_I32;
     case TYPE_INT8:
     case TYPE_OID:
+    case TYPE_TIME:
     case TYPE_TIMESTAMP:
     case TYPE_TIMESTAMPTZ:
         return PHYS_I64;
@@ -142,6 +151,7 @@ phys_of(TypeId t, i32 typmod)
             return PHYS_NUM;
         return numeric_precision(typmod) <= 18 ? PHYS_D64 : PHYS_D128;
     case TYPE_UUID:
+    case TYPE_TIMETZ:
         return PHYS_PAIR;
     case TYPE_TEXT:
     case TYPE_BYTEA:

@@ -16,7 +16,9 @@
  *   numeric                         PHYS_NUM      24     struct Num, a scale a value
  *   text, varchar, name, unknown,   PHYS_STR      16     struct Str in vectors; in blocks a u32 dictionary code;
  *   bytea                                                valid UTF-8 without zeros, but for bytea
+ *   time                            PHYS_I64      8      microseconds since midnight
  *   uuid                            PHYS_PAIR     16     struct Pair: its bytes as one number, most significant first
+ *   timetz                          PHYS_PAIR     16     the moment in UTC, then the zone, both biased: timetz_pack()
  *
  * This room knows no table, no statement and no client.
  */
@@ -112,6 +114,7 @@ i16 type_wire_len(TypeId t);
 char type_category(TypeId t);
 bool type_preferred(TypeId t);
 bool type_storable(TypeId t);
+bool type_has_precision(TypeId t); /* times whose typmod is the number of decimals of a second, 0 … 6 */
 TypeId type_from_oid(u32 oid); /* TYPE_INVALID when unknown */
 /* Any of PostgreSQL's spellings, lower case: "int", "int4", "integer", "float8", "decimal", "timestamp with time zone", … */
 TypeId type_from_name(Str name);

@@ -110,6 +110,12 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
     case TYPE_TIMESTAMPTZ:
         ok = timestamp_in(f, t, typmod, in, &v.i64v, err);
         break;
+    case TYPE_TIME:
+        ok = time_in(f, typmod, in, &v.i64v, err);
+        break;
+    case TYPE_TIMETZ:
+        ok = timetz_in(f, typmod, in, &v.pair, err);
+        break;
     case TYPE_BYTEA:
         ok = bytea_in(a, in, &v.str, err);
         break;
@@ -143,6 +149,18 @@ check_len(TypeId t, u32 len, Error *err)
 }
 
 static bool
+timetz_recv(i32 typmod, const u8 *data, Value *ret, Error *err)
+{
+    i64 us = (i64)get_be64(data), west_s = (i32)get_be32(data + 8);
+    if (!time_valid(us))
+        return error_set(err, ERR_DATETIME_OVERFLOW, "time out of range");
+    if (west_s <= -ZONE_LIMIT_S || west_s >= ZONE_LIMIT_S)
+        return error_set(err, ERR_INVALID_TIME_ZONE, "time zone displacement out of range");
+    ret->pair = timetz_pack(timestamp_typmod(us, typmod), (i32)-west_s);
+    return true;
+}
+
+static bool
 fixed_recv(TypeId t, i32 typmod, const u8 *data, Value *ret, Error *err)
 {
     switch (type_wire_len(t)) {
@@ -158,6 +176,8 @@ fixed_recv(TypeId t, i32 typmod, const u8 *data, Value *ret, Error *err)
         else
             ret->i32v = (i32)get_be32(data);
         break;
+    case 12:
+        return timetz_recv(typmod, data, ret, err);
     case 16:
         ret->pair = (Pair){get_be64(data), get_be64(data + 8)};
         break;
@@ -166,6 +186,11 @@ fixed_recv(TypeId t, i32 typmod, const u8 *data, Value *ret, Error *err)
     }
     if (t == TYPE_DATE && ret->i32v != DATE_NEG_INF && ret->i32v != DATE_POS_INF && !date_valid(ret->i32v))
         return error_set(err, ERR_DATETIME_OVERFLOW, "date out of range");
+    if (t == TYPE_TIME) {
+        if (!time_valid(ret->i64v))
+            return error_set(err, ERR_DATETIME_OVERFLOW, "time out of range");
+        ret->i64v = timestamp_typmod(ret->i64v, typmod);
+    }
     if (t == TYPE_TIMESTAMP || t == TYPE_TIMESTAMPTZ) {
         if (ret->i64v == TS_NEG_INF || ret->i64v == TS_POS_INF)
             return true;
@@ -193,6 +218,8 @@ value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, 
     case TYPE_DATE:
     case TYPE_TIMESTAMP:
     case TYPE_TIMESTAMPTZ:
+    case TYPE_TIME:
+    case TYPE_TIMETZ:
     case TYPE_UUID:
         ok = check_len(t, len, err) && fixed_recv(t, typmod, data, &v, err);
         break;
@@ -233,6 +260,8 @@ i64_out(const TypeFormat *f, TypeId t, i64 v, char *to)
         return timestamp_out(v, to);
     if (t == TYPE_TIMESTAMPTZ)
         return timestamptz_out(v, f ? f->tz_offset_s : 0, to);
+    if (t == TYPE_TIME)
+        return time_out(v, to);
     return digits_i64(v, to);
 }
 
@@ -301,7 +330,7 @@ phys_out(ByteBuf *to, const TypeFormat *f, TypeId t, PhysType p, u32 scale, cons
     }
     case PHYS_PAIR: {
         Pair x = LOAD(Pair, at);
-        to->len += uuid_out(&x, out);
+        to->len += t == TYPE_TIMETZ ? timetz_out(&x, out) : uuid_out(&x, out);
         break;
     }
     case PHYS_STR:
@@ -315,6 +344,19 @@ decimal_send(ByteBuf *to, i128 v, i128 nan, u32 scale)
 {
     Num n = v == nan ? (Num){.kind = NUM_NAN} : num_make(v, scale);
     num_send(to, &n);
+}
+
+static void
+pair_send(ByteBuf *to, TypeId t, Pair p)
+{
+    if (t == TYPE_TIMETZ) {
+        i32 offset_s;
+        buf_be64(to, (u64)timetz_unpack(&p, &offset_s));
+        buf_be32(to, (u32)-offset_s);
+        return;
+    }
+    buf_be64(to, p.hi);
+    buf_be64(to, p.lo);
 }
 
 void
@@ -341,8 +383,7 @@ phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at)
         buf_be64(to, LOAD(u64, at));
         return;
     case PHYS_PAIR:
-        buf_be64(to, LOAD(Pair, at).hi);
-        buf_be64(to, LOAD(Pair, at).lo);
+        pair_send(to, t, LOAD(Pair, at));
         return;
     case PHYS_D64:
         decimal_send(to, LOAD(i64, at), D64_NAN, scale);

@@ -66,6 +66,44 @@ START_TEST(bytes)
 }
 END_TEST
 
+START_TEST(times)
+{
+    static const TextCase CASES[] = {
+        {TYPE_TIME, -1, "04:05:06.789", "04:05:06.789"},
+        {TYPE_TIME, -1, "040506.5 PM", "16:05:06.5"},
+        {TYPE_TIME, -1, "24:00:00", "24:00:00"},
+        {TYPE_TIME, -1, "23:59:60", "24:00:00"},
+        {TYPE_TIME, 0, "23:59:59.5", "24:00:00"},
+        {TYPE_TIME, 2, "00:00:00.125", "00:00:00.13"},
+        {TYPE_TIME, -1, "24:00:01", "22008 date/time field value out of range: \"24:00:01\""},
+        {TYPE_TIME, -1, "12", "22007 invalid input syntax for type time: \"12\""},
+        {TYPE_TIMETZ, -1, "04:05:06-08", "04:05:06-08"},
+        {TYPE_TIMETZ, -1, "040506.25+0730", "04:05:06.25+07:30"},
+        {TYPE_TIMETZ, -1, "24:00+15:59:59", "24:00:00+15:59:59"},
+        {TYPE_TIMETZ, -1, "04:05:06+16", "22009 time zone displacement out of range: \"04:05:06+16\""},
+        {TYPE_TIMETZ, -1, "x", "22007 invalid input syntax for type time with time zone: \"x\""},
+    };
+    check_texts(CASES, COUNT_OF(CASES));
+    ck_assert_int_lt(order_of(TYPE_TIMETZ, "00:00+15", "00:00-15"), 0);
+    ck_assert_int_gt(order_of(TYPE_TIMETZ, "04:05-08", "12:05+00"), 0); /* the same moment: the zone decides */
+    ck_assert_int_eq(order_of(TYPE_TIMETZ, "04:05-08", "04:05:00 PST"), 0);
+    ck_assert_str_eq(cast(TYPE_TIMESTAMP, "1999-12-31 23:00", TYPE_TIME, -1), "23:00:00");
+    ck_assert_str_eq(cast(TYPE_TIMETZ, "23:00:00.55-01", TYPE_TIME, 1), "23:00:00.6");
+}
+END_TEST
+
+/* What a hostile backend could store must not reach the writers of text. */
+START_TEST(impossible_times_are_seen)
+{
+    ck_assert(time_valid(0) && time_valid(USEC_PER_DAY) && !time_valid(-1) && !time_valid(USEC_PER_DAY + 1) && !time_valid(INT64_MIN));
+    Pair good = timetz_pack(USEC_PER_DAY, 15 * 3600), bad[] = {timetz_pack(USEC_PER_DAY + 1, 0), timetz_pack(0, ZONE_LIMIT_S),
+        timetz_pack(0, -ZONE_LIMIT_S), {0, good.lo}, {good.hi, 0}, {UINT64_MAX, UINT64_MAX}, {0, 0}, {good.hi, good.lo + (1ull << 33)}};
+    ck_assert(timetz_valid(&good));
+    for (u32 i = 0; i < COUNT_OF(bad); i++)
+        ck_assert_msg(!timetz_valid(&bad[i]), "%u", i);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -74,6 +112,8 @@ main(void)
     TCase *c = tcase_create("all");
     tcase_add_test(c, uuids);
     tcase_add_test(c, bytes);
+    tcase_add_test(c, times);
+    tcase_add_test(c, impossible_times_are_seen);
     suite_add_tcase(s, c);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);
