@@ -31,7 +31,7 @@ dir_room(World *w, DirShm *d, u64 block, bool must)
             world_retire(w, d->pub_chunks, d->chunk_capacity * sizeof *chunks);
         }
         publish_ptr(&d->pub_chunks, chunks);
-        d->chunk_capacity = capacity;
+        relax_store_u32(&d->chunk_capacity, capacity); /* owners of chains look at it, own.c */
     }
     if (!d->pub_chunks[c]) {
         u64 bytes = dir_chunk_size(c) * sizeof(SlotDirShm *);

@@ -29,6 +29,7 @@ u8 *
 ask_area(Txn *t)
 {
     ensure(t->asked_seq == 0);
+    ask_check(t);
     return t->box->area;
 }
 
@@ -46,7 +47,7 @@ ask_post(Txn *t, ReqKind kind, u32 flags, u32 len, u32 records)
     b->req_len = len;
     b->req_generation = t->generation;
     b->req_flags = flags;
-    b->req_version = t->pinned ? t->snapshot.version : 0;
+    b->req_version = t->pinned ? t->published.version : 0;
     b->req_deadline_ns = *t->lock_timeout_ms > 0 ? env->monotonic_ns() + (u64)*t->lock_timeout_ms * 1000000 : 0;
     b->req_ordinal = t->ordinal + 1;
     b->req_statement = t->statement;
@@ -124,10 +125,14 @@ ask_settle(Txn *t, const Answer *a, const Error *error)
     case ANS_RETRY:
         /* What the statement staged is gone, the locks stay. The answer's version was published before the answer. */
         t->retries++;
+        if (t->block && t->own)
+            own_undo(t->own, t->statement);
         txn_drop_snapshot(t);
         ensure(txn_snapshot(t)->version >= a->version);
         return TXN_RETRY;
     case ANS_REPLAN:
+        if (t->block)
+            txn_undo(t, t->statement); /* parts of the statement that were accepted before, if any */
         txn_drop_snapshot(t);
         return TXN_REPLAN;
     case ANS_ERROR:

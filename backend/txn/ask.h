@@ -7,6 +7,7 @@
 
 #include "backend/txn/txn.h"
 #include "common/base/error.h"
+#include "common/store/own.h"
 
 typedef struct ReadSet ReadSet;
 
@@ -28,10 +29,13 @@ struct Txn {
     u32 savepoint;          /* ... before the newest savepoint, 0 none */
     Error loss_error;
     Arena *arena;           /* of the transaction */
+    Own *own;               /* its changes, as its statements see them; NULL until the session's first block that changes something */
     ReadSet *reads;
     /* the running statement */
-    Snapshot snapshot;
+    Snapshot published;     /* what is pinned */
+    Snapshot snapshot;      /* the same with the transaction's own changes up to the statement's start */
     bool pinned;
+    bool seen;              /* snapshot is made */
     u32 retries;
     u64 asked_seq;          /* the request whose answer was not collected yet, 0 none */
 };
@@ -43,9 +47,9 @@ typedef struct Answer {
     u64 version, rows, slot, row[2];
 } Answer;
 
-/* Throws when the transaction is lost. Before a request is built. */
+/* Throws when the transaction is lost. */
 void ask_check(const Txn *t);
-/* The request area; no request may be outstanding. */
+/* The request area, for building a request; throws when the transaction is lost. No request may be outstanding. */
 u8 *ask_area(Txn *t);
 /* Publish what is in the area: `records` of them, with the ordinals after t->ordinal (0: UNDO, ROLLBACK ...). Nothing may be thrown until
  * ask_collect. */
@@ -65,8 +69,12 @@ void ask_rollback(Txn *t);
 /* What was read, behind *at bytes of the area, for a commit of a SERIALIZABLE transaction; false when it does not fit. */
 MUST_CHECK bool reads_put(Txn *t, u32 *at);
 
-/* txn.c: give up the pin; the next txn_snapshot makes a new one. */
+/* Give up the pin; the next txn_snapshot makes a new one. */
 void txn_drop_snapshot(Txn *t);
+/* What the transaction changed, for noting more; throws without memory. */
+Own *txn_own(Txn *t);
+/* Take back at the walwriter what came after the ordinal `kept`; does not throw. */
+void txn_undo(Txn *t, u32 kept);
 void txn_set_lost(Txn *t, const Error *why);
 
 #endif

@@ -28,6 +28,14 @@ put_record(Txn *t, u32 at, WalRecordKind kind, ByteBuf *payload)
     return at;
 }
 
+/* The walwriter has it, we have not: the statement fails, and with it what it did in the transaction. */
+static void
+noted(bool done)
+{
+    if (!done)
+        err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+}
+
 /* A whole statement's records: outside of a block with the commit. */
 static ReqKind
 last_kind(const Txn *t)
@@ -44,8 +52,13 @@ txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exis
     u32 len = put_record(t, 0, WAL_CREATE_TABLE, &b);
     ask_post(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, len, 1);
     Answer a = ask_collect(t, &err);
-    *ret_exists = a.status == ANS_ERROR && if_not_exists && err.code == ERR_DUPLICATE_TABLE;
-    return *ret_exists ? TXN_DONE : ask_settle(t, &a, &err);
+    *ret_exists = a.status == ANS_ERROR && if_not_exists && err.code == ERR_DUPLICATE_TABLE && !t->lost;
+    if (*ret_exists)
+        return TXN_DONE;
+    TxnOutcome outcome = ask_settle(t, &a, &err);
+    if (outcome == TXN_DONE && txn_is_open(t))
+        noted(own_create_table(txn_own(t), t->ordinal, (const TableShm *)(uintptr_t)a.row[0]));
+    return outcome;
 }
 
 static bool
@@ -73,6 +86,8 @@ txn_drop_tables(Txn *t, const u32 *table_ids, u32 count)
         if (!txn_is_open(t))
             continue;
         outcome = ask(t, REQ_PART, REQ_FLAG_STATEMENT_ENDS, len, 1, &a);
+        if (outcome == TXN_DONE)
+            noted(own_drop_table(txn_own(t), t->ordinal, table_ids[i]));
         len = records = 0;
     }
     return records ? ask(t, last_kind(t), 0, len, records, &a) : outcome;
@@ -84,7 +99,10 @@ txn_truncate(Txn *t, u32 table_id)
     ByteBuf b = {0};
     Answer a;
     catrec_put_id(&b, table_id);
-    return ask(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, put_record(t, 0, WAL_TRUNCATE, &b), 1, &a);
+    TxnOutcome outcome = ask(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, put_record(t, 0, WAL_TRUNCATE, &b), 1, &a);
+    if (outcome == TXN_DONE && txn_is_open(t))
+        noted(own_truncate(txn_own(t), t->ordinal, table_id));
+    return outcome;
 }
 
 TxnOutcome

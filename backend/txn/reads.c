@@ -56,7 +56,7 @@ txn_note_read_table(Txn *t, u32 table_id)
 void
 txn_note_read_key(Txn *t, u32 table_id, u32 key, u64 hash, RowId found)
 {
-    if (t->isolation != TXN_SERIALIZABLE)
+    if (t->isolation != TXN_SERIALIZABLE || (t->own && own_made_row(t->own, table_id, found)))
         return;
     ReadTable *r = read_table(t, table_id);
     if (r->whole)

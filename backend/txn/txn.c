@@ -18,6 +18,8 @@ static void
 done(void *txn)
 {
     Txn *t = txn;
+    if (t->own)
+        own_free(t->own);
     arena_free(t->arena);
 }
 
@@ -59,14 +61,21 @@ look_for_loss(Txn *t)
 }
 
 static const Snapshot *
-pin(Txn *t)
+see(Txn *t)
 {
+    Error err;
+    if (t->seen)
+        return &t->snapshot;
     if (!t->pinned) {
-        t->snapshot = snapshot_pin(t->shm, t->box);
+        t->published = snapshot_pin(t->shm, t->box);
         t->pinned = true;
     }
     look_for_loss(t);
     ask_check(t);
+    t->snapshot = t->published;
+    if (t->block && t->own)
+        CHECKED(own_root(t->own, &t->published, t->savepoint != 0, &t->snapshot, &err), &err);
+    t->seen = true;
     return &t->snapshot;
 }
 
@@ -74,13 +83,13 @@ const Snapshot *
 txn_snapshot(Txn *t)
 {
     t->looked = true;
-    return pin(t);
+    return see(t);
 }
 
 const Root *
 txn_root(Txn *t)
 {
-    return pin(t)->root;
+    return see(t)->root;
 }
 
 void
@@ -88,7 +97,15 @@ txn_drop_snapshot(Txn *t)
 {
     if (t->pinned)
         snapshot_unpin(t->box);
-    t->pinned = false;
+    t->pinned = t->seen = false;
+}
+
+Own *
+txn_own(Txn *t)
+{
+    if (!t->own && !(t->own = own_new()))
+        err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+    return t->own;
 }
 
 /* ---- the end of a statement, of a transaction ---- */
@@ -100,6 +117,8 @@ end_transaction(Txn *t)
     if (t->reads)
         arena_reset(t->arena);
     t->reads = NULL;
+    if (t->own && t->block)
+        own_forget(t->own);
     t->block = t->lost = t->looked = false;
     t->isolation = t->autocommit_isolation;
     t->ordinal = t->statement = t->savepoint = t->retries = 0;
@@ -116,6 +135,7 @@ txn_end_statement(Txn *t)
     }
     t->statement = t->ordinal;
     t->retries = 0;
+    t->seen = false;
     if (t->isolation == TXN_READ_COMMITTED || !t->looked)
         txn_drop_snapshot(t);
 }
@@ -160,7 +180,7 @@ txn_has_snapshot(const Txn *t)
 bool
 txn_has_changes(const Txn *t)
 {
-    return t->block && t->open_id && t->ordinal > 0;
+    return t->block && t->own && own_any(t->own);
 }
 
 static bool
@@ -209,18 +229,30 @@ txn_savepoint(Txn *t)
 }
 
 void
-txn_rollback_to(Txn *t, u32 mark)
+txn_undo(Txn *t, u32 kept)
 {
     Error err;
+    u32 savepoint = t->savepoint;
+    if (t->own)
+        own_undo(t->own, kept);
+    if (!t->open_id || t->ordinal <= kept)
+        return;
+    t->savepoint = kept; /* of the request */
+    ask_post(t, REQ_UNDO, 0, 0, 0);
+    Answer a = ask_collect(t, &err);
+    t->savepoint = savepoint;
+    if (a.status != ANS_ERROR || t->lost)
+        return;
+    ask_rollback(t);
+    txn_set_lost(t, &err);
+}
+
+void
+txn_rollback_to(Txn *t, u32 mark)
+{
     ask_discard(t);
     t->savepoint = mark;
-    if (t->open_id && t->ordinal > mark) {
-        ask_post(t, REQ_UNDO, 0, 0, 0);
-        if (ask_collect(t, &err).status == ANS_ERROR && !t->lost) {
-            ask_rollback(t);
-            txn_set_lost(t, &err);
-        }
-    }
+    txn_undo(t, mark);
     txn_end_statement(t);
 }
 

@@ -21,10 +21,13 @@ enum { SMALL_CAPACITY = 32, CHUNK_ROWS = 256, PADDING_PER_COLUMN = 64 };
 static void
 leave(Txn *t)
 {
-    if (txn_is_open(t))
-        ask_discard(t);
-    else
+    if (!txn_is_open(t)) {
         ask_rollback(t);
+        return;
+    }
+    ask_discard(t);
+    if (t->own)
+        own_undo(t->own, t->statement);
 }
 
 /* The statement's arena is reset with the write still open: a throw passed. */
@@ -130,10 +133,18 @@ clear_staging(TxnWrite *w)
         write_column_clear(&w->columns[i]);
 }
 
+/* In a block what is asked for is noted, so that the statements to come see it. */
 static void
-post_part(TxnWrite *w, ReqKind kind, u32 flags, u32 len)
+post_part(TxnWrite *w, ReqKind kind, u32 flags)
 {
-    ask_post(w->txn, kind, flags, len, 1);
+    Txn *t = w->txn;
+    if (txn_is_open(t) && !own_part_begin(txn_own(t), t->ordinal + 1, w->def->table_id, w->kind == PART_DELETE ? 0 : w->rows, w->old_rows,
+                                          w->kind == PART_INSERT ? 0 : w->rows))
+        err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+    u32 len = put_part(w);
+    if (kind != REQ_PART && !reads_put(t, &len))
+        err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "a serializable transaction has read too many tables");
+    ask_post(t, kind, flags, len, 1);
     w->sent |= kind == REQ_PART;
 }
 
@@ -142,6 +153,10 @@ collect(TxnWrite *w)
 {
     Error error;
     Answer a = ask_collect(w->txn, &error);
+    if (a.status == ANS_STAGED && txn_is_open(w->txn) && w->kind != PART_DELETE && !a.row[0])
+        err_throw(ERR_PROTOCOL_VIOLATION, "the walwriter did not say where the rows went");
+    if (a.status == ANS_STAGED && txn_is_open(w->txn))
+        own_accept(w->txn->own, a.row, (const SlotDirShm *)(uintptr_t)a.slot);
     return ask_settle(w->txn, &a, &error);
 }
 
@@ -160,10 +175,8 @@ static void
 send_part(TxnWrite *w)
 {
     collect_part(w);
-    if (w->early == TXN_DONE) {
-        u32 len = put_part(w);
-        post_part(w, REQ_PART, 0, len);
-    }
+    if (w->early == TXN_DONE)
+        post_part(w, REQ_PART, 0);
     clear_staging(w);
 }
 
@@ -245,7 +258,7 @@ finish_staged(TxnWrite *w)
 {
     if (w->rows == 0)
         return TXN_DONE;
-    post_part(w, REQ_PART, REQ_FLAG_STATEMENT_ENDS, put_part(w));
+    post_part(w, REQ_PART, REQ_FLAG_STATEMENT_ENDS);
     return collect(w);
 }
 
@@ -257,10 +270,7 @@ finish_commit(TxnWrite *w)
         ask_rollback(t); /* a re-run that found nothing to do any more */
         return TXN_DONE;
     }
-    u32 len = put_part(w);
-    if (!reads_put(t, &len))
-        err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "a serializable transaction has read too many tables");
-    post_part(w, t->open_id ? REQ_COMMIT : REQ_WRITE, 0, len);
+    post_part(w, t->open_id ? REQ_COMMIT : REQ_WRITE, 0);
     return collect(w);
 }
 

@@ -11,7 +11,7 @@
  *     Bits only grow and entries above my version are never left out while I am pinned, so the order of taking back does not matter.
  *   - deletes at or below my version were stored before the root I pinned, so none is missing.
  */
-#include "common/store/shape.h"
+#include "common/store/own_table.h"
 
 /* `l` may be a list older than the newest: it is read after newest_delete, and what it lacks is newer than the bits. */
 static void
@@ -33,20 +33,35 @@ take_back_newer(const DeleteListShm *l, u64 version, u64 *bits, u32 words)
     }
 }
 
-bool
-block_deleted(const BlockView *b, u64 version, u64 *bits, u32 *ret_count)
+/* The first `words` of the world's bits at the version; false when none is set. */
+static bool
+read_bits(const BlockView *b, u64 version, u64 *bits, u32 words)
 {
     const u64 *shared = observe_ptr(&b->slot->pub_bits);
-    if (!shared || !b->row_count)
-        return false;
-    u32 words = (b->row_count + 63) / 64;
     u64 any = 0;
+    if (!shared)
+        return false;
     for (u32 w = 0; w < words; w++)
         any |= bits[w] = observe_u64(&shared[w]);
     if (!any)
         return false;
     if (observe_u64(&b->slot->pub_newest_delete) > version)
         take_back_newer(observe_ptr(&b->slot->pub_list), version, bits, words);
+    return true;
+}
+
+bool
+block_deleted(const BlockView *b, u64 version, u64 *bits, u32 *ret_count)
+{
+    u32 words = (b->row_count + 63) / 64;
+    bool any = read_bits(b, version, bits, words);
+    if (UNLIKELY(b->table->own != NULL)) {
+        if (!any)
+            memset(bits, 0, words * sizeof *bits);
+        any |= own_add_deleted(b->table->own, b->block_id, b->row_count, bits);
+    }
+    if (!any || !words)
+        return false;
     if (b->row_count % 64)
         bits[words - 1] &= ((u64)1 << (b->row_count % 64)) - 1;
     u32 count = 0;
@@ -78,6 +93,13 @@ delete_list_newer(const DeleteListShm *l, u32 offset, u64 version, u64 *ret_dele
 bool
 row_deleted(const BlockView *b, u32 offset, u64 version)
 {
+    const TableOwn *own = b->table->own;
+    if (UNLIKELY(own != NULL)) {
+        if (own_row_deleted(own, ROW_ID(b->block_id, offset)))
+            return true;
+        if (own_find_block(own, b->block_id))
+            return false;
+    }
     const u64 *shared = observe_ptr(&b->slot->pub_bits);
     if (!shared || !(observe_u64(&shared[offset >> 6]) >> (offset & 63) & 1))
         return false;

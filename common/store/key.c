@@ -3,9 +3,10 @@
  *    Keys: hashing, comparing, and finding the visible row of a key.
  *
  * key_find walks the candidates of a hash and takes the one whose block is in the snapshot's directory, whose row is below its count, whose values
- * are equal and which is not deleted at the snapshot's version. At most one can be: the walwriter judged that. Only reads.
+ * are equal and which is not deleted at the snapshot's version. At most one can be: the walwriter judged that. Rows in a transaction's staging block are in
+ * no index of the world; the transaction has one of its own. Only reads.
  */
-#include "common/store/key.h"
+#include "common/store/own_table.h"
 #include "common/base/hash.h"
 #include "common/type/numeric.h"
 
@@ -152,8 +153,10 @@ key_find(const Snapshot *s, const TableShm *t, u32 key, const Value *values, Row
     const KeyDef *k = &t->def->keys[key];
     if (!key_elements(t->def, k, values, e.store, e.at))
         return false;
-    IndexCursor c = index_find(&t->keys[key], hash_elements(t->def, k, e.at));
-    u64 id;
+    u64 id, hash = hash_elements(t->def, k, e.at);
+    if (UNLIKELY(t->own != NULL) && own_key_find(t, key, hash, e.at, ret))
+        return true;
+    IndexCursor c = index_find(&t->keys[key], hash);
     while (index_next(&c, &id)) {
         BlockView b;
         if (!block_locate(t, id, &b))

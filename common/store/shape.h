@@ -57,6 +57,7 @@ struct Root {
     const RolesShm *roles;
     u32 table_levels, table_count;
     u32 next_table_id, next_role_id;
+    const Root *published;  /* what a transaction's private root (own.h) was made from; NULL in the world */
 };
 
 /* ---- blocks ---- */
@@ -220,6 +221,7 @@ struct TableShm {
     DirShm *dir;
     DictShm *const *dicts; /* one a column, NULL where it is not text; NULL when no column is */
     IndexShm *keys;        /* one a key; NULL when there is none */
+    const struct TableOwn *own; /* a transaction's own changes, in its private copy (own_table.h); NULL in the world */
 };
 
 /* ---- sizes, as they were allocated ---- */
@@ -243,6 +245,8 @@ void walk_slot(const SlotDirShm *s, PieceVisit each, void *ctx);
 void walk_root(const Root *root, PieceVisit each, void *ctx);
 
 /* ---- shared by both sides ---- */
+/* block_view of the table as the world has it. */
+bool table_block_view(const TableShm *t, u32 place, BlockView *ret);
 u64 shape_defs_hash(void);
 /* Hash of a name for the tree of names at a level group. */
 u64 shape_name_hash(Str name, u32 round);

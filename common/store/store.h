@@ -110,7 +110,7 @@ void key_prefetch(const TableShm *t, u32 key, u64 hash);
 
 /* ---- whole state ---- */
 typedef enum VerifyLevel { VERIFY_HEADS = 1, VERIFY_STRUCTURE, VERIFY_CONTENTS } VerifyLevel;
-/* Walk everything reachable; false with the first fault found. */
+/* Walk everything reachable; false with the first fault found. Of a transaction's private root: what it was made from. */
 MUST_CHECK bool store_verify(const Snapshot *s, VerifyLevel level, Error *err);
 /* Order-independent sum over the visible rows of a table (values, not places); and one a column. */
 u64 store_digest(const Snapshot *s, const TableShm *t, u64 *ret_columns);

@@ -11,7 +11,7 @@
  */
 #include "common/base/hash.h"
 #include "common/shm/pin.h"
-#include "common/store/shape.h"
+#include "common/store/own_table.h"
 
 /* Pin until the pinned epoch is the published one after the root was read: then the root is of that epoch or the next, which is what the
  * reclaimer assumes (walwriter/reclaim.c). */
@@ -55,23 +55,23 @@ table_def(const TableShm *t)
 u64
 table_row_count(const TableShm *t)
 {
-    return t->row_count;
+    return UNLIKELY(t->own != NULL) ? own_row_count(t) : t->row_count;
 }
 
 u64
 table_live_estimate(const TableShm *t)
 {
-    return t->row_count - MIN(t->deleted_count, t->row_count);
+    return UNLIKELY(t->own != NULL) ? own_live_count(t) : t->row_count - MIN(t->deleted_count, t->row_count);
 }
 
 u32
 table_block_count(const TableShm *t)
 {
-    return (u32)t->place_count;
+    return UNLIKELY(t->own != NULL) ? own_place_count(t) : (u32)t->place_count;
 }
 
-bool
-block_view(const TableShm *t, u32 place, BlockView *ret)
+static inline bool
+view(const TableShm *t, u32 place, BlockView *ret)
 {
     if (place >= t->place_count)
         return false;
@@ -91,13 +91,27 @@ block_view(const TableShm *t, u32 place, BlockView *ret)
 }
 
 bool
+table_block_view(const TableShm *t, u32 place, BlockView *ret)
+{
+    return view(t, place, ret);
+}
+
+bool
+block_view(const TableShm *t, u32 place, BlockView *ret)
+{
+    return UNLIKELY(t->own != NULL) ? own_block_view(t, place, ret) : view(t, place, ret);
+}
+
+bool
 block_locate(const TableShm *t, RowId id, BlockView *ret)
 {
     u64 block = ROW_BLOCK(id);
+    if (UNLIKELY(t->own != NULL))
+        return own_block_locate(t, id, ret);
     if (block >= t->place_count)
         return false;
     BlockView b;
-    if (!block_view(t, (u32)block, &b) || ROW_OFFSET(id) >= b.row_count)
+    if (!view(t, (u32)block, &b) || ROW_OFFSET(id) >= b.row_count)
         return false;
     *ret = b;
     return true;
