@@ -83,7 +83,7 @@ tx_forget(Writer *w, Tx *tx)
     tx->bulk_count = 0;
     unlist_bulk(w, tx);
     tx->state = TX_IDLE;
-    tx->abandoned = false;
+    tx->abandoned = tx->open = false;
     tx->part_count = tx->change_count = 0;
     if (tx->frame_capacity > FRAME_KEPT_BYTES) {
         free(tx->frame);
@@ -425,7 +425,7 @@ answer_put(Writer *w, Tx *tx, AnsStatus status, u64 version, u64 rows, const Err
     b->ans_status = status;
     b->ans_version = version;
     b->ans_rows = rows;
-    b->ans_txn = tx->chain ? tx->chain->id : 0;
+    b->ans_txn = tx->chain ? tx->chain->id : tx->open ? OPEN_TXN : 0;
     b->ans_wake_next[0] = b->ans_wake_next[1] = -1;
     if (err)
         b->ans_error = *err;

@@ -111,10 +111,18 @@ parse_request(Tx *tx, Error *err)
 
 /* ---- what becomes of a request ---- */
 
+/* An open transaction stays as it was before the request, until UNDO or ROLLBACK; else everything ends. */
 static void
 refuse(Writer *w, Tx *tx, const Error *err)
 {
-    tx_abort(w, tx);
+    if (!tx->open || tx->kind == REQ_COMMIT)
+        tx_abort(w, tx);
+    else {
+        locks_cancel_wait(w->locks, tx->slot, tx_granted, w);
+        if (tx->state == TX_PARKED)
+            w->parked_count--;
+        tx->state = TX_IDLE;
+    }
     answer_put(w, tx, ANS_ERROR, 0, 0, err);
 }
 
@@ -126,7 +134,7 @@ park(Writer *w, Tx *tx)
      * table, which holds rows that others wait for, would wait for it in vain. After RETRY, too: the successor it was to keep may not
      * have been known. */
     u64 rows = locks_owner_count(w->locks, tx->slot, LOCK_ROW) + locks_owner_count(w->locks, tx->slot, LOCK_KEY);
-    if (!tx->chain && tx->bulk_count == 0 && (rows == 0 || w->park_tag.space == LOCK_TABLE))
+    if (!tx->open && !tx->chain && tx->bulk_count == 0 && (rows == 0 || w->park_tag.space == LOCK_TABLE))
         locks_release_all(w->locks, tx->slot, tx_granted, w);
     if (!locks_wait(w->locks, tx->slot, w->park_tag, w->park_mode)) {
         error_set(&err, ERR_DEADLOCK_DETECTED, "deadlock detected");
@@ -142,20 +150,26 @@ judge(Writer *w, Tx *tx)
 {
     Error err;
     tx->state = TX_IDLE;
-    switch (judge_request(w, tx, &err)) {
+    bool lock = tx->kind == REQ_LOCK;
+    switch (lock ? lock_judge(w, tx, &err) : judge_request(w, tx, &err)) {
     case JUDGED_YES:
-        commit_add(w, tx);
+        if (lock)
+            lock_answer(w, tx);
+        else
+            commit_add(w, tx);
         break;
     case JUDGED_PARK:
         park(w, tx);
         break;
     case JUDGED_RETRY:
-        tx_drop_chain(w, tx);
+        if (!lock)
+            tx_drop_chain(w, tx);
         w->shm->writer->retries++;
         answer_put(w, tx, ANS_RETRY, world_version(w->world), 0, NULL);
         break;
     case JUDGED_REPLAN:
-        tx_abort(w, tx);
+        if (!tx->open)
+            tx_abort(w, tx);
         answer_put(w, tx, ANS_REPLAN, world_version(w->world), 0, NULL);
         break;
     case JUDGED_ERROR:
@@ -178,7 +192,7 @@ handle(Writer *w, Tx *tx, const BoxShm *b, u32 len, u64 seq)
         signal_backend(w, tx);
         return;
     }
-    if (!parse_request(tx, &err)) {
+    if (!(tx->kind == REQ_LOCK ? lock_check(tx, &err) : parse_request(tx, &err))) {
         refuse(w, tx, &err);
         return;
     }
@@ -188,13 +202,16 @@ handle(Writer *w, Tx *tx, const BoxShm *b, u32 len, u64 seq)
         answer_put(w, tx, ANS_OK, world_version(w->world), 0, NULL);
         return;
     }
-    if (tx->kind == REQ_LOCK || tx->kind == REQ_CHECKPOINT) {
-        error_set(&err, ERR_FEATURE_NOT_SUPPORTED, tx->kind == REQ_LOCK ? "locking rows and tables is not supported yet"
-                                                                        : "CHECKPOINT is not supported yet");
+    if (tx->kind == REQ_LIST_LOCKS && tx->request_len == 0) {
+        lock_list(w, tx);
+        return;
+    }
+    if (tx->kind == REQ_CHECKPOINT) {
+        error_set(&err, ERR_FEATURE_NOT_SUPPORTED, "CHECKPOINT is not supported yet");
         answer_put(w, tx, ANS_ERROR, 0, 0, &err);
         return;
     }
-    if ((tx->kind != REQ_WRITE || tx->chain) && !tx_is_bulk(tx)) {
+    if ((tx->kind != REQ_WRITE || tx->chain || tx->open) && tx->kind != REQ_LOCK && !tx_is_bulk(tx)) {
         error_set(&err, ERR_PROTOCOL_VIOLATION, "malformed request: kind %d", (int)tx->kind);
         refuse(w, tx, &err);
         return;
@@ -222,6 +239,7 @@ release_slot(Writer *w, Tx *tx)
         return;
     }
     tx_abort(w, tx);
+    locks_release_session_all(w->locks, tx->slot, tx_granted, w);
     tx->lost = ERR_NONE;
     tx->in_use = false;
     tx->seen_seq = observe_u64(&shm_box(w->shm, tx->slot)->pub_req_seq);

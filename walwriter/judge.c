@@ -24,8 +24,8 @@ judge_park(Writer *w, LockTag tag, LockMode mode)
     return JUDGED_PARK;
 }
 
-static Judged
-no_memory(Error *err)
+Judged
+judge_no_memory(Error *err)
 {
     error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
     error_detail(err, "The lock table cannot grow.");
@@ -85,7 +85,7 @@ judge_table(Writer *w, Tx *tx, const PartView *p, Error *err)
     case LOCK_BUSY: return judge_park(w, tag, mode);
     case LOCK_NO_MEMORY: break;
     }
-    return no_memory(err);
+    return judge_no_memory(err);
 }
 
 /* ---- rows ---- */
@@ -123,12 +123,11 @@ row_mode(Writer *w, const PartView *p)
     return p->kind == PART_DELETE ? LOCK_FOR_UPDATE : LOCK_FOR_NO_KEY_UPDATE;
 }
 
-static Judged
-judge_row(Writer *w, Tx *tx, u32 table_id, RowId id, LockMode mode, bool *ret_gone, Error *err)
+Judged
+judge_lock_row(Writer *w, Tx *tx, u32 table_id, RowId id, LockMode mode, bool *ret_gone, LockHold **ret_hold, Error *err)
 {
-    LockHold *h;
-    bool live = world_row_state(w->world, table_id, id) == ROW_LIVE;
-    if (!live) {
+    *ret_hold = NULL;
+    if (world_row_state(w->world, table_id, id) != ROW_LIVE) {
         *ret_gone = true;
         id = find_successor(w, table_id, id);
         if (!id)
@@ -138,13 +137,23 @@ judge_row(Writer *w, Tx *tx, u32 table_id, RowId id, LockMode mode, bool *ret_go
     if (bulk != UINT32_MAX)
         return judge_park_on_owner(w, bulk);
     LockTag tag = {table_id, LOCK_ROW, 0, id};
-    switch (locks_take(w->locks, tx->slot, tag, mode, &h)) {
+    switch (locks_take(w->locks, tx->slot, tag, mode, ret_hold)) {
     case LOCK_BUSY: return judge_park(w, tag, mode);
-    case LOCK_NO_MEMORY: return no_memory(err);
+    case LOCK_NO_MEMORY: return judge_no_memory(err);
     case LOCK_GRANTED: break;
     }
-    if (!live)
-        return JUDGED_YES;
+    return JUDGED_YES;
+}
+
+static Judged
+judge_row(Writer *w, Tx *tx, u32 table_id, RowId id, LockMode mode, bool *ret_gone, Error *err)
+{
+    LockHold *h;
+    bool is_gone = false;
+    Judged j = judge_lock_row(w, tx, table_id, id, mode, &is_gone, &h, err);
+    *ret_gone |= is_gone;
+    if (j != JUDGED_YES || is_gone)
+        return j;
     if (h->serial == tx->serial)
         return repeated_row(err);
     h->serial = tx->serial;
@@ -185,7 +194,7 @@ judge_bulk_row(Writer *w, Tx *tx, RowSet *rows, bool others, u32 table_id, RowId
     u32 bulk = judge_bulk_owner(w, tx, table_id, id);
     if (bulk != UINT32_MAX)
         return judge_park_on_owner(w, bulk);
-    return rowset_add(rows, id, &added) ? JUDGED_YES : no_memory(err);
+    return rowset_add(rows, id, &added) ? JUDGED_YES : judge_no_memory(err);
 }
 
 static Judged
@@ -196,7 +205,7 @@ judge_rows(Writer *w, Tx *tx, const PartView *p, bool *ret_gone, Error *err)
     RowSet *rows = bulk ? bulk_rows(w, tx, p->table_id) : NULL;
     bool others = locks_space_count(w->locks, LOCK_ROW) > locks_owner_count(w->locks, tx->slot, LOCK_ROW);
     if (bulk && !rows)
-        return no_memory(err);
+        return judge_no_memory(err);
     for (u32 i = 0; i < p->row_count; i++) {
         Judged j = bulk ? judge_bulk_row(w, tx, rows, others, p->table_id, p->old_rows[i], ret_gone, err)
                         : judge_row(w, tx, p->table_id, p->old_rows[i], mode, ret_gone, err);
@@ -206,8 +215,8 @@ judge_rows(Writer *w, Tx *tx, const PartView *p, bool *ret_gone, Error *err)
     return JUDGED_YES;
 }
 
-static Judged
-gone(const Tx *tx, Error *err)
+Judged
+judge_gone(const Tx *tx, Error *err)
 {
     if (!(tx->flags & REQ_FLAG_SNAPSHOT))
         return JUDGED_RETRY;
@@ -280,7 +289,7 @@ judge_all_rows(Writer *w, Tx *tx, Error *err)
             return j;
     }
     if (any_gone)
-        return gone(tx, err);
+        return judge_gone(tx, err);
     for (u32 i = 0; i < tx->part_count && tx_is_bulk(tx) && !tx->deletes_noted; i++) {
         bool repeated;
         if (tx->parts[i].kind == PART_INSERT)

@@ -314,7 +314,8 @@ make_lock(Locks *l, LockTag tag)
 void
 locks_set_ordinal(Locks *l, u32 owner, u32 ordinal)
 {
-    l->owners[owner].ordinal = MAX(ordinal, l->owners[owner].ordinal);
+    Owner *o = &l->owners[owner];
+    o->ordinal = o->holds ? MAX(ordinal, o->ordinal) : ordinal;
 }
 
 /* Who may have it gets a hold in it. */

@@ -10,36 +10,7 @@
 #define LOCKS_H
 
 #include "common/base/base.h"
-
-typedef enum LockSpace {
-    LOCK_ROW = 1,   /* table, row id */
-    LOCK_KEY,       /* table, key number, hash of the key */
-    LOCK_TABLE,     /* table */
-    LOCK_NAME,      /* key: what kind of name; id: its hash */
-    LOCK_TXN,       /* id: the slot; held by owners of bulk locks when somebody waits for them */
-    LOCK_ADVISORY,  /* key: class; id: key */
-} LockSpace;
-
-/* Four modes of rows and eight of tables as PostgreSQL has them, weakest first (RowLockMode and TableLockMode of request.h in their order); the rest
- * serves all other spaces. Who conflicts with whom: LOCK_CONFLICTS. */
-typedef enum LockMode {
-    LOCK_FOR_KEY_SHARE = 1,
-    LOCK_FOR_SHARE,
-    LOCK_FOR_NO_KEY_UPDATE, /* UPDATE that leaves the keys alone */
-    LOCK_FOR_UPDATE,        /* other UPDATEs, DELETE */
-    LOCK_TABLE_ACCESS_SHARE,
-    LOCK_TABLE_ROW_SHARE,     /* who locks rows */
-    LOCK_TABLE_ROW_EXCLUSIVE, /* who writes rows */
-    LOCK_TABLE_SHARE_UPDATE_EXCLUSIVE,
-    LOCK_TABLE_SHARE,
-    LOCK_TABLE_SHARE_ROW_EXCLUSIVE,
-    LOCK_TABLE_EXCLUSIVE,     /* a statement that was retried three times */
-    LOCK_TABLE_ACCESS_EXCLUSIVE,
-    LOCK_SHARED,
-    LOCK_EXCLUSIVE,
-    LOCK_WATCH, /* only to wait with: until nobody holds it for changing it; grants nothing */
-    LOCK_MODES,
-} LockMode;
+#include "common/shm/request.h"
 
 /* By mode: the modes it conflicts with, a bit (1 << mode) each. */
 extern const u16 LOCK_CONFLICTS[LOCK_MODES];
@@ -72,7 +43,7 @@ typedef struct Locks Locks;
 /* NULL without memory. */
 Locks *locks_new(u32 owner_count);
 void locks_free(Locks *l);
-/* What the owner takes from now on carries this ordinal, which never goes down within a transaction; locks_release_all begins at 0 again. */
+/* What the owner takes from now on carries this ordinal, which never goes down while it holds something. */
 void locks_set_ordinal(Locks *l, u32 owner, u32 ordinal);
 /* Take it or find it held already (a mode is added in place). *ret_hold, the owner's first hold, is set when granted. */
 LockResult locks_take(Locks *l, u32 owner, LockTag tag, LockMode mode, LockHold **ret_hold);

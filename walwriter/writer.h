@@ -28,6 +28,7 @@ enum {
     BULK_REQUEST_BYTES = 32 * 1024,    /* requests above it are handled after the small ones of a turn */
     TURN_BULK_BYTES = 1 << 20,         /* bulk requests of one turn */
     GROUP_LIMIT_BYTES = 3 << 20,       /* a group is submitted when the next request could pass this */
+    OPEN_TXN = 1,                      /* ans_txn of an open transaction without a chain */
     GROUPS_IN_FLIGHT = 4,
     GROUP_RING = 64,                   /* more than are in flight */
     FORWARD_PLACES = 8192,
@@ -87,6 +88,7 @@ typedef struct Tx {
     bool in_use;       /* the slot is taken, by `generation` */
     bool abandoned;    /* the backend died while the transaction was being logged */
     bool ready;        /* parked, its lock was granted, stands in the ready queue */
+    bool open;         /* a transaction of several requests, from its first PART or LOCK to its end */
     ErrCode lost;      /* its chain is gone (log failure, takeover): what the next request of it is told */
     u64 seen_seq;      /* the last request taken from the box */
     /* the request in work */
@@ -105,7 +107,7 @@ typedef struct Tx {
     Arena *arena;      /* decoded definitions; made by the first DDL */
     bool values_checked, deletes_noted;
     u32 serial;        /* of its present judging */
-    u64 lsn, rows;
+    u64 lsn, rows;     /* rows: of the answer */
     Chain *chain;
     BulkLocks *bulk;   /* row locks of bulk statements */
     u32 bulk_count;
@@ -170,6 +172,17 @@ typedef enum Judged { JUDGED_YES, JUDGED_PARK, JUDGED_RETRY, JUDGED_REPLAN, JUDG
 
 Judged judge_request(Writer *w, Tx *tx, Error *err);
 Judged judge_keys(Writer *w, Tx *tx, Error *err);
+/* Lock the row, or its successor when it is gone (*ret_gone; *ret_hold NULL: that is not known). */
+Judged judge_lock_row(Writer *w, Tx *tx, u32 table_id, RowId id, LockMode mode, bool *ret_gone, LockHold **ret_hold, Error *err);
+/* A row that the statement read is gone: RETRY, or 40001. */
+Judged judge_gone(const Tx *tx, Error *err);
+Judged judge_no_memory(Error *err);
+/* LOCK requests (judge_lock.c): checked when they come, judged, then answered. */
+MUST_CHECK bool lock_check(const Tx *tx, Error *err);
+Judged lock_judge(Writer *w, Tx *tx, Error *err);
+void lock_answer(Writer *w, Tx *tx);
+/* LIST_LOCKS. */
+void lock_list(Writer *w, Tx *tx);
 /* The part gives rows a key, or another one. */
 bool judge_changes_key(const KeyDef *k, const PartView *p);
 Judged judge_park(Writer *w, LockTag tag, LockMode mode);

@@ -11,12 +11,16 @@
  *   READ_TABLE     0 u32 table id  4 u32 0                     a SERIALIZABLE transaction looked at all of its rows
  *   READ_KEY       0 u32 table id  4 u32 key number  8 u64 hash of the key  16 u64 the row found, 0: none
  *
+ * LIST_LOCKS is answered with LockRows in the answer area: ans_rows bytes of them, ans_row[0] how many there are, since only so many fit.
+ *
  * What answers say beside AnsStatus: a part: ans_row[0] and [1] its first and second target row, ans_txn the open transaction; rows in the transaction's private
  * block have STAGED_BLOCK in their block id and ans_slot its address. CREATE TABLE: ans_rows the table id, ans_row[0] the address of its TableShm.
- * LOCK of rows: ans_bits. LOCK, advisory: ans_rows 1 = granted (released), 0 = not.
+ * LOCK of rows: ans_bits. LOCK, advisory: ans_rows 1 = granted (released), 0 = not (NOWAIT and SKIP do not wait).
  */
 #ifndef REQUEST_H
 #define REQUEST_H
+
+#include "common/base/base.h"
 
 typedef enum ReqKind {
 #define REQUEST(number, symbol, payload) REQ_##symbol = number,
@@ -46,6 +50,52 @@ typedef enum TableLockMode {
 } TableLockMode;
 typedef enum LockWait { LOCK_WAIT = 0, LOCK_NOWAIT, LOCK_SKIP } LockWait;
 typedef enum AdvisoryWhat { ADVISORY_TRANSACTION = 0, ADVISORY_SESSION, ADVISORY_UNLOCK, ADVISORY_UNLOCK_ALL } AdvisoryWhat;
+
+/* ---- the lock table, as LIST_LOCKS shows it and walwriter/locks.h uses it ---- */
+
+typedef enum LockSpace {
+    LOCK_ROW = 1,   /* table, row id */
+    LOCK_KEY,       /* table, key number, hash of the key */
+    LOCK_TABLE,     /* table */
+    LOCK_NAME,      /* key: what kind of name; id: its hash */
+    LOCK_TXN,       /* id: the slot; held by owners of bulk locks when somebody waits for them */
+    LOCK_ADVISORY,  /* key: class; id: key */
+} LockSpace;
+
+/* RowLockMode and TableLockMode in their order; the rest serves all other spaces. */
+typedef enum LockMode {
+    LOCK_FOR_KEY_SHARE = 1,
+    LOCK_FOR_SHARE,
+    LOCK_FOR_NO_KEY_UPDATE, /* UPDATE that leaves the keys alone */
+    LOCK_FOR_UPDATE,        /* other UPDATEs, DELETE */
+    LOCK_TABLE_ACCESS_SHARE,
+    LOCK_TABLE_ROW_SHARE,     /* who locks rows */
+    LOCK_TABLE_ROW_EXCLUSIVE, /* who writes rows */
+    LOCK_TABLE_SHARE_UPDATE_EXCLUSIVE,
+    LOCK_TABLE_SHARE,
+    LOCK_TABLE_SHARE_ROW_EXCLUSIVE,
+    LOCK_TABLE_EXCLUSIVE,     /* a statement that was retried three times */
+    LOCK_TABLE_ACCESS_EXCLUSIVE,
+    LOCK_SHARED,
+    LOCK_EXCLUSIVE,
+    LOCK_WATCH, /* only to wait with: until nobody holds it for changing it; grants nothing */
+    LOCK_MODES,
+} LockMode;
+
+/* A mode that a connection slot holds in a lock, or waits for. */
+typedef struct LockRow {
+    u32 slot;
+    i32 pid;
+    u32 table_id;
+    u16 key;     /* number of the key; ADVISORY: its class */
+    u8 space;    /* LockSpace */
+    u8 mode;     /* LockMode */
+    u64 id;      /* row id; hash of the key or name; slot; advisory key */
+    u8 granted;  /* 0: it waits */
+    u8 session;  /* ADVISORY: outlives the transaction */
+    u8 pad[6];
+} LockRow;
+_Static_assert(sizeof(LockRow) == 32, "LockRow");
 
 typedef enum BackendSignal { SIGNAL_CANCEL = 1, SIGNAL_TERMINATE } BackendSignal;
 

@@ -4,30 +4,10 @@
  *    ids, generations, lengths that change under the walwriter's eyes, catalog changes that contradict each other. The walwriter must live, answer,
  *    and keep a store that passes store_verify; a restart must read the log back to the same rows.
  */
-#include "common/base/env.h"
-#include "common/disk/catrec.h"
-#include "common/disk/part.h"
-#include "common/disk/record.h"
-#include "common/shm/publish.h"
-#include "common/shm/request.h"
-#include "walwriter/writer.h"
+#include "writer_fixture.h"
 
-#include <check.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+enum { ROUNDS = 6000 };
 
-enum { SLOTS = 4, MEMORY = 1 << 30, SEGMENT = 8 << 20, ROUNDS = 6000 };
-
-static Shm shm;
-static char folder[64];
-static int wal_dir;
-static Writer *writer;
-static pthread_t writer_thread;
-static u64 stop_writer;
 static u64 random_state = 88172645463325252ull;
 
 static u64
@@ -40,105 +20,12 @@ random_u64(void)
 
 static u32 below(u32 n) { return (u32)(random_u64() % n); }
 
-/* ---- the walwriter as a thread ---- */
-
-static void *
-run_writer(void *unused)
-{
-    Error err;
-    char password[] = "";
-    WriterOptions o = {.shm = &shm, .wal_dir_fd = wal_dir, .segment_bytes = SEGMENT, .engine = IO_ENGINE_RING, .root_password = password};
-    (void)unused;
-    ck_assert_msg(writer_open(&o, &writer, &err), "%s", err.message);
-    while (!observe_u64(&stop_writer))
-        writer_turn(writer);
-    writer_close(writer);
-    return NULL;
-}
-
-static void
-start(void)
-{
-    ck_assert_int_eq(shm_create(&shm, SLOTS, MEMORY), 0);
-    for (u32 i = 0; i < SLOTS; i++) {
-        shm.control->slots[i].pub_role_id = ROLE_ROOT;
-        shm.control->slots[i].pub_generation = 1;
-        shm.control->slots[i].pub_state = SLOT_TAKEN;
-    }
-    stop_writer = 0;
-    pthread_create(&writer_thread, NULL, run_writer, NULL);
-    while (!observe_u64(&shm.writer->pub_ready))
-        usleep(1000);
-}
-
-static void
-stop(void)
-{
-    u64 one = 1;
-    publish_u64(&stop_writer, 1);
-    ck_assert_int_eq(write(shm.writer_event_fd, &one, sizeof one), sizeof one);
-    pthread_join(writer_thread, NULL);
-}
-
-static void
-setup(void)
-{
-    strcpy(folder, "/tmp/ggs3db-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    wal_dir = open(folder, O_RDONLY | O_DIRECTORY);
-    start();
-}
-
-static void
-teardown(void)
-{
-    char command[128];
-    stop();
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    ck_assert_int_eq(system(command), 0);
-}
-
-/* ---- the box ---- */
-
 static AnsStatus
 ask(u32 slot, ReqKind kind, const u8 *bytes, u32 len)
 {
-    BoxShm *b = shm_box(&shm, slot);
-    u64 seq = observe_u64(&b->pub_req_seq) + 1;
-    if (bytes)
-        memcpy(b->area, bytes, MIN(len, (u32)BOX_AREA_BYTES));
-    b->req_kind = kind;
-    relax_store_u32(&b->req_len, len);
-    b->req_generation = 1;
-    b->req_flags = below(4);
-    b->req_version = random_u64();
-    b->req_deadline_ns = 1; /* who has to wait is told so at once */
-    publish_u64_fenced(&b->pub_req_seq, seq);
-    shm_ring_writer(&shm);
-    for (u64 until = env->monotonic_ns() + 20000000000ull; observe_u64(&b->pub_ans_seq) != seq;) {
-        u32 latch = observe_u32(&b->pub_latch);
-        ck_assert_msg(env->monotonic_ns() < until, "the walwriter does not answer");
-        if (observe_u64(&b->pub_ans_seq) != seq)
-            latch_wait(&b->pub_latch, latch, env->monotonic_ns() + 1000000);
-    }
-    return (AnsStatus)b->ans_status;
-}
-
-static u32
-put_record(u8 *to, u32 at, u16 kind, const ByteBuf *b)
-{
-    memcpy(to + at + RECORD_HEAD_BYTES, b->data, b->len);
-    return at + record_frame(to + at, kind, 0, (u32)b->len);
-}
-
-static void
-verify(void)
-{
-    Error err;
-    BoxShm *b = shm_box(&shm, SLOTS - 1);
-    Snapshot s = snapshot_pin(&shm, b);
-    ck_assert_msg(store_verify(&s, VERIFY_CONTENTS, &err), "%s", err.message);
-    snapshot_unpin(b);
+    Head h = {.flags = below(4), .version = random_u64(), .deadline_ns = 1}; /* who has to wait is told so at once */
+    post(slot, kind, h, bytes, len);
+    return answer(slot);
 }
 
 /* Digest of all tables with names t0, t1. */
@@ -158,58 +45,6 @@ digest(void)
 }
 
 /* ---- requests that are right ---- */
-
-static const ColumnDef COLUMNS[3] = {
-    {.name = {"id", 2}, .type = TYPE_INT8, .phys = PHYS_I64, .typmod = -1, .not_null = 1},
-    {.name = {"n", 1}, .type = TYPE_INT4, .phys = PHYS_I32, .typmod = -1},
-    {.name = {"note", 4}, .type = TYPE_TEXT, .phys = PHYS_STR, .typmod = -1},
-};
-static const KeyDef KEY = {.name = {"t_pkey", 6}, .primary = 1, .column_count = 1, .columns = {0}};
-static const AclItem NO_ACL[1];
-
-static u32
-put_create(u8 *to, u32 at, const char *name)
-{
-    ByteBuf b = {0};
-    TableDef t = {.schema_version = 1, .owner_id = ROLE_ROOT, .column_count = 3, .key_count = 1, .name = str_of(name), .columns = COLUMNS,
-                  .keys = &KEY, .acl = NO_ACL};
-    catrec_put_table(&b, &t);
-    at = put_record(to, at, WAL_CREATE_TABLE, &b);
-    buf_free(&b);
-    return at;
-}
-
-static u32
-put_id(u8 *to, u32 at, u16 kind, u32 id)
-{
-    ByteBuf b = {0};
-    catrec_put_id(&b, id);
-    at = put_record(to, at, kind, &b);
-    buf_free(&b);
-    return at;
-}
-
-static u32
-put_role(u8 *to, u32 at, u16 kind, u32 id, const char *name)
-{
-    ByteBuf b = {0};
-    RoleDef r = {.role_id = id, .name = str_of(name), .can_login = 1, .inherit = 1, .connection_limit = -1};
-    catrec_put_role(&b, &r, "");
-    at = put_record(to, at, kind, &b);
-    buf_free(&b);
-    return at;
-}
-
-static u32
-id_of(const char *name)
-{
-    BoxShm *b = shm_box(&shm, SLOTS - 1);
-    Snapshot s = snapshot_pin(&shm, b);
-    const TableDef *d = catalog_find_table(s.root, str_of(name));
-    u32 id = d ? d->table_id : 0;
-    snapshot_unpin(b);
-    return id;
-}
 
 /* Some rows for table `id`: INSERT with all columns, UPDATE of n, DELETE. */
 static u32
@@ -263,6 +98,29 @@ make_request(u8 *to, const u32 tables[2])
     return len;
 }
 
+static u32
+make_lock(u8 *to, const u32 tables[2])
+{
+    u8 *p = to + RECORD_HEAD_BYTES;
+    u32 n = 1 + below(8);
+    if (below(4) == 0) {
+        put_le64(p, below(3));
+        put_le64(p + 8, (u64)below(4) << 24 | (u64)below(3) << 16 | (u64)below(2) << 8 | (1 + below(2)));
+        return record_frame(to, BOX_LOCK_ADVISORY_RECORD, 0, 16);
+    }
+    put_le32(p, tables[below(2)]);
+    put_le32(p + 4, 1);
+    if (below(4) == 0) {
+        put_le64(p + 8, below(2) << 8 | (1 + below(8)));
+        return record_frame(to, BOX_LOCK_TABLE_RECORD, 0, 16);
+    }
+    put_le32(p + 8, below(3) << 8 | (1 + below(4)));
+    put_le32(p + 12, n);
+    for (u32 i = 0; i < n; i++)
+        put_le64(p + 16 + 8 * i, below(9) ? ROW_ID(1 + below(2), below(200)) : ROW_ID(STAGED_BLOCK | below(3), below(20)));
+    return record_frame(to, BOX_LOCK_ROWS_RECORD, 0, 16 + 8 * n);
+}
+
 /* Change some bytes, mostly in heads. */
 static void
 mutate(u8 *bytes, u32 len)
@@ -283,7 +141,9 @@ START_TEST(random_and_mutated_requests)
             ck_assert_int_eq(ask(2, REQ_WRITE, bytes, put_create(bytes, 0, "t0")), ANS_OK);
         if (!id_of("t1"))
             ck_assert_int_eq(ask(2, REQ_WRITE, bytes, put_create(bytes, 0, "t1")), ANS_OK);
-        u32 tables[2] = {id_of("t0"), id_of("t1")}, len = make_request(bytes, tables);
+        u32 tables[2] = {id_of("t0"), id_of("t1")};
+        bool lock = below(4) == 0;
+        u32 len = lock ? make_lock(bytes, tables) : make_request(bytes, tables);
         if (below(2))
             mutate(bytes, len);
         if (below(50) == 0)
@@ -291,8 +151,10 @@ START_TEST(random_and_mutated_requests)
                 bytes[i] = (u8)random_u64();
         if (below(30) == 0)
             len = below(2) ? (u32)random_u64() : below(len + 1);
-        ReqKind kind = below(40) == 0 ? (ReqKind)random_u64() : below(2) ? REQ_WRITE : (ReqKind)(1 + below(6));
+        ReqKind kind = below(40) == 0 ? (ReqKind)random_u64() : lock ? REQ_LOCK : below(2) ? REQ_WRITE : (ReqKind)(1 + below(8));
         answers[ask(below(2), kind, bytes, len) & 7]++;
+        if (round % 100 == 0 && below(2)) /* else an open transaction keeps the others out */
+            ask(below(2), REQ_ROLLBACK, NULL, 0);
         if (round % 500 == 0) {
             ask(0, REQ_ROLLBACK, NULL, 0);
             ask(1, REQ_ROLLBACK, NULL, 0);
