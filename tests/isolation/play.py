@@ -133,15 +133,17 @@ class Player:
 
     def __init__(self, target):
         self.target, self.sessions = target, {}
+        self.stained = False  # the last run may have left settings in its sessions
 
     def prepare(self, spec):
         for name in [n for n in self.sessions if n not in spec.sessions]:
             self.sessions.pop(name).connection.close()
         for name in spec.sessions:
             if name in self.sessions:
-                self.sessions[name].renew(spec.fresh)
+                self.sessions[name].renew(self.stained)
             else:
                 self.sessions[name] = Session(self.target, name)
+        self.stained = spec.fresh
 
     def play(self, spec, values, order):
         """The lines of one run."""
