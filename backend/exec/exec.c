@@ -428,8 +428,8 @@ release_hook(void *what)
     exec_release(what);
 }
 
-Exec *
-exec_new(ExecContext *ctx, const Plan *plan)
+static Exec *
+new_exec(ExecContext *ctx, const Plan *plan)
 {
     Exec *e = ARENA_NEW(ctx->arena, Exec);
     e->ctx = ARENA_NEW(ctx->arena, ExecContext);
@@ -448,6 +448,23 @@ exec_new(ExecContext *ctx, const Plan *plan)
     if (!w->scratch || !w->wave)
         err_throw(ERR_OUT_OF_MEMORY, "out of memory");
     e->worker_count = 1;
+    return e;
+}
+
+Exec *
+exec_new(ExecContext *ctx, const Plan *plan)
+{
+    Exec *e = new_exec(ctx, plan);
+    subqueries_open(e);
+    return e;
+}
+
+Exec *
+exec_open_inner(Exec *root, ExecContext *ctx, const Plan *plan)
+{
+    Exec *e = new_exec(ctx, plan);
+    e->subs = root->subs;
+    e->pull = pull_open(e, plan->root);
     return e;
 }
 

@@ -18,6 +18,7 @@ typedef struct Worker Worker;
 typedef struct Op Op;
 typedef struct Source Source;
 typedef struct Pipeline Pipeline;
+typedef struct SubRun SubRun;
 
 struct Worker {
     Exec *exec;
@@ -81,6 +82,7 @@ struct Exec {
     TxnOutcome lock_outcome; /* RETRY, REPLAN: a lock was not to be had at this snapshot; all that runs ends early and counts for nothing */
     bool notes_reads;        /* SERIALIZABLE: what is read is told to the transaction, on the session's thread */
     bool done;
+    SubRun *subs;         /* the statement's subqueries; of the outermost execution */
 };
 
 /* ---- exec.c ---- */
@@ -113,6 +115,13 @@ const TableShm *exec_table(Exec *e, u32 table_id);
 void exec_note_table(Exec *e, u32 table_id);
 Exec *exec_new(ExecContext *ctx, const Plan *plan);
 void exec_release(Exec *e);
+
+/* An execution within another one: shares its subqueries and extra parameters. */
+Exec *exec_open_inner(Exec *root, ExecContext *ctx, const Plan *plan);
+
+/* ---- subquery.c ---- */
+/* State for the plan's subqueries; those that capture nothing are run. */
+void subqueries_open(Exec *e);
 
 /* ---- parallel.c ---- */
 typedef void (*TaskFn)(void *ctx, Worker *w, u64 task);

@@ -232,7 +232,7 @@ expr_cannot_fail_on_text(const BExpr *e)
 {
     if (expr_is_fixed(e))
         return true;
-    if (e->kind == BX_FUNC && !is_harmless(func_def(e->func)))
+    if (e->kind == BX_SUBQUERY || (e->kind == BX_FUNC && !is_harmless(func_def(e->func))))
         return false;
     if (e->kind == BX_CAST && !(is_text(e->type) && is_text(e->args[0]->type) && e->typmod < 0))
         return false;

@@ -141,7 +141,9 @@ put(const Deparse *d, const BExpr *e)
 {
     switch (e->kind) {
     case BX_CONST: put_const(d, e); return;
-    case BX_PARAM: buf_printf(d->to, "$%u", e->index + 1); return;
+    case BX_PARAM:
+        buf_printf(d->to, "$%u", e->index >= EXTRA_PARAM ? e->index - EXTRA_PARAM : e->index + 1);
+        return;
     case BX_COLUMN: put_column(d, e); return;
     case BX_FUNC: put_func(d, e); return;
     case BX_CAST:
@@ -167,7 +169,8 @@ put(const Deparse *d, const BExpr *e)
     case BX_GREATEST: put_call(d, e, e->negated ? "LEAST" : "GREATEST"); return;
     case BX_AGG: put_aggregate(d, e); return;
     case BX_GROUP: put_group(d, e); return;
-    case BX_SUBQUERY:
+    case BX_IN_SET: buf_printf(d->to, "(hashed SubPlan %u)", e->index + 1); return;
+    case BX_SUBQUERY: buf_printf(d->to, "(SubPlan %u)", e->index + 1); return;
     case BX_WINDOW:
         break;
     }

@@ -267,4 +267,13 @@ plan_explain(const Plan *p, Arena *a, ByteBuf *to, bool json, const struct PlanF
         buf_printf(to, "%s on %.*s  (cost=%.2f..%.2f rows=%.0f width=0)\n", change, (int)p->stmt->table_name.len, p->stmt->table_name.ptr,
                    p->root->cost, p->root->cost, p->root->rows);
     put_node(&x, p->root, change ? 1 : 0);
+    for (u32 i = 0; i < p->sub_count; i++) {
+        const BSub *sub = p->stmt->subs[i];
+        if (sub->capture_count || sub->kind == BSUB_IN)
+            buf_printf(to, "  SubPlan %u\n", i + 1);
+        else
+            buf_printf(to, "  InitPlan %u (returns $%u)\n", i + 1, sub->result);
+        Explain inner = {.deparse = {a, to, sub->query}, .to = to};
+        put_node(&inner, p->subs[i]->root, 2);
+    }
 }

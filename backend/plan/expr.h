@@ -41,16 +41,32 @@ bool expr_is_column(const ExprProg *p, u32 *ret_column);
 
 /* What a SERIAL function does, for one row without a NULL argument; Value.type is the function's. Throws. */
 typedef Value (*ExprCall)(void *session, const FuncDef *f, const Value *args);
+/* Values of subqueries for `count` rows: args are the arguments of BX_SUBQUERY or BX_IN_SET, vectors of count values or constants; ret (data and
+ * null_mask have room) gets a value a row. Texts in scratch or longer. false: *err is set. */
+typedef bool (*ExprSubquery)(void *ctx, u32 index, const Vec *const *args, u32 count, Arena *scratch, Vec *ret, Error *err);
 
 typedef struct ExprEnv {
     const Value *params;
     u32 param_count;
+    Value *extra;               /* parameters from EXTRA_PARAM on */
+    u32 extra_count;
+    ExprSubquery subquery;
+    void *sub_ctx;
     const TypeFormat *format;
     i64 now_us;                 /* transaction start, for now() */
     const char *role_name, *database;
     ExprCall call;              /* NULL: there is no session */
     void *session;
 } ExprEnv;
+
+/* NULL when there is none of that number. */
+static inline const Value *
+expr_param(const ExprEnv *env, u32 index)
+{
+    if (index >= EXTRA_PARAM)
+        return index - EXTRA_PARAM < env->extra_count ? &env->extra[index - EXTRA_PARAM] : NULL;
+    return index < env->param_count ? &env->params[index] : NULL;
+}
 
 /* One a thread; memory in a. */
 ExprState *expr_state(Arena *a, const ExprProg *p, const ExprEnv *env);

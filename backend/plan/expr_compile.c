@@ -171,7 +171,7 @@ foldable(const BExpr *e)
 {
     switch (e->kind) {
     case BX_CONST: return true;
-    case BX_PARAM: case BX_COLUMN: case BX_AGG: case BX_GROUP: case BX_SUBQUERY: case BX_WINDOW: return false;
+    case BX_PARAM: case BX_COLUMN: case BX_AGG: case BX_GROUP: case BX_IN_SET: case BX_SUBQUERY: case BX_WINDOW: return false;
     case BX_FUNC:
         if (func_def(e->func)->volatility != FUNC_IMMUTABLE)
             return false;
@@ -453,6 +453,29 @@ in_list(Compiler *c, const BExpr *e)
     return e->negated ? negate(c, o) : o;
 }
 
+/* Numerics go in and out in the form that holds any. */
+static Operand
+subquery(Compiler *c, const BExpr *e)
+{
+    SubArgs *a = ARENA_NEW(c->arena, SubArgs);
+    Operand o = {.phys = e->type == TYPE_NUMERIC ? PHYS_NUM : phys_of(e->type, e->typmod), .digits = 38, .steady = e->kind == BX_IN_SET};
+    a->count = e->arg_count;
+    a->regs = ARENA_ARRAY(c->arena, Reg, e->arg_count);
+    for (u32 i = 0; i < e->arg_count; i++) {
+        Operand x = expr_node(c, e->args[i]), form = {.phys = e->args[i]->type == TYPE_NUMERIC ? PHYS_NUM : x.phys};
+        a->regs[i] = in_form(c, x, form);
+        o.steady &= x.steady;
+    }
+    o.reg = expr_new_reg(c, o.phys, 0);
+    Ins *i = expr_emit(c, INS_SUBQUERY, o.reg);
+    i->index = e->index;
+    i->param = a;
+    i->type = e->type;
+    i->typmod = e->typmod;
+    i->per_row = !o.steady;
+    return o;
+}
+
 Operand
 expr_node(Compiler *c, const BExpr *e)
 {
@@ -480,7 +503,8 @@ expr_node(Compiler *c, const BExpr *e)
     case BX_NULLIF: return nullif(c, e);
     case BX_GREATEST: return greatest(c, e);
     case BX_IN: return in_list(c, e);
-    case BX_SUBQUERY: case BX_WINDOW: break;
+    case BX_IN_SET: case BX_SUBQUERY: return subquery(c, e);
+    case BX_WINDOW: break;
     }
     err_throw_at(e->position, ERR_FEATURE_NOT_SUPPORTED, "this kind of expression is not supported yet");
 }

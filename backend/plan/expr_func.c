@@ -40,6 +40,7 @@ expr_may_fail(const BExpr *e)
 {
     switch (e->kind) {
     case BX_CONST: case BX_PARAM: case BX_COLUMN: case BX_AGG: case BX_GROUP: return false;
+    case BX_SUBQUERY: return true;
     case BX_FUNC: {
         const FuncDef *f = func_def(e->func);
         bool constant_pattern = (f->op == FOP_LIKE || f->op == FOP_NOT_LIKE) && e->args[1]->kind == BX_CONST;

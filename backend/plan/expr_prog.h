@@ -49,10 +49,15 @@ typedef enum InsKind {
     INS_GREATEST, /* args: so far, next; index: KernType; negated: LEAST */
     INS_IN_SET,   /* set */
     INS_DICT,     /* dict */
+    INS_SUBQUERY, /* index: of the statement's subqueries; param: SubArgs */
 } InsKind;
 
 struct ExprSet;
 struct DictTest;
+typedef struct SubArgs {
+    u32 count;
+    Reg *regs;
+} SubArgs;
 
 typedef struct Block {
     struct Ins *ins;

@@ -527,12 +527,27 @@ run_coalesce(ExprState *s, const Ins *ins, const Frame *f)
     return true;
 }
 
+/* ---- subqueries ---- */
+
+static bool
+run_subquery(ExprState *s, const Ins *ins, const Frame *f)
+{
+    const SubArgs *a = ins->param;
+    const Vec **args = ARENA_ARRAY(s->scratch, const Vec *, a->count);
+    Vec ret = s->regs[ins->ret].vec;
+    for (u32 i = 0; i < a->count; i++)
+        args[i] = &s->regs[a->regs[i]].vec;
+    ret.data = expr_result(s, ins->ret, f->count, false);
+    ret.null_mask = expr_result_nulls(s, ins->ret, f->count);
+    return s->env->subquery(s->env->sub_ctx, ins->index, args, f->count, s->scratch, &ret, &s->error);
+}
+
 /* ---- the loop ---- */
 static void
 run_param(ExprState *s, const Ins *ins)
 {
-    ensure(ins->index < s->env->param_count);
-    const Value *v = &s->env->params[ins->index];
+    const Value *v = expr_param(s->env, ins->index);
+    ensure(v);
     if (v->is_null) {
         null_result(s, ins->ret);
         return;
@@ -563,6 +578,7 @@ run_ins(ExprState *s, const Ins *ins, const Frame *f)
     case INS_GREATEST: return run_greatest(s, ins, f);
     case INS_IN_SET: return run_in_set(s, ins, f);
     case INS_DICT: return expr_run_dict(s, ins, f);
+    case INS_SUBQUERY: return run_subquery(s, ins, f);
     }
     return true;
 }
@@ -664,8 +680,9 @@ expr_value(Arena *a, const BExpr *e, const ExprEnv *env_of)
     if (e->kind == BX_CONST)
         return e->value;
     if (e->kind == BX_PARAM) {
-        ensure(e->index < env_of->param_count);
-        return env_of->params[e->index];
+        const Value *v = expr_param(env_of, e->index);
+        ensure(v);
+        return *v;
     }
     ExprProg *p = expr_compile(a, e, NULL);
     ExprState *s = expr_state(a, p, env_of);

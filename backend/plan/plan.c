@@ -80,6 +80,38 @@ plan_change(Planner *p, const BStmt *stmt)
     return plan_query_rows(p, stmt->query, true);
 }
 
+/* EXISTS wants one row, and none of its columns. */
+static const BQuery *
+exists_query(Arena *a, const BQuery *q)
+{
+    if (q->limit || q->offset)
+        return q;
+    BQuery *one = ARENA_NEW(a, BQuery);
+    BExpr *limit = ARENA_NEW(a, BExpr);
+    *one = *q;
+    *limit = (BExpr){.kind = BX_CONST, .type = TYPE_INT8, .typmod = -1, .value = {.type = TYPE_INT8, .typmod = -1, .i64v = 1}};
+    one->order_count = 0;
+    one->limit = limit;
+    return one;
+}
+
+static void
+plan_subs(Plan *plan, Arena *a, const BStmt *stmt, const Root *root)
+{
+    plan->sub_count = stmt->sub_count;
+    plan->subs = ARENA_ARRAY(a, Plan *, stmt->sub_count);
+    for (u32 i = 0; i < stmt->sub_count; i++) {
+        const BSub *sub = stmt->subs[i];
+        Planner p = {.arena = a, .root = root};
+        Plan *inner = plan->subs[i] = ARENA_NEW(a, Plan);
+        inner->stmt = stmt;
+        inner->root = plan_query(&p, sub->kind == BSUB_EXISTS ? exists_query(a, sub->query) : sub->query);
+        set_columns(inner, a, sub->query);
+        inner->node_count = p.node_count;
+        inner->serial = p.serial;
+    }
+}
+
 Plan *
 plan_make(Arena *a, const BStmt *stmt, const Root *root)
 {
@@ -106,5 +138,6 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
     plan->node_count = p.node_count;
     plan->locks = p.locks;
     plan->serial = p.serial;
+    plan_subs(plan, a, stmt, root);
     return plan;
 }

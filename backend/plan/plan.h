@@ -29,7 +29,9 @@ typedef struct Plan {
     u64 catalog_version;     /* bound to this; another one: bind again */
     u32 node_count;
     bool locks;              /* locks rows: runs by exec_open_locking */
-    bool serial;             /* calls a SERIAL function: one thread, rows in order */
+    bool serial;             /* calls a SERIAL function, or has a subquery with captures: one thread, rows in order */
+    u32 sub_count;           /* the statement's subqueries (BStmt.subs), inner ones first */
+    struct Plan **subs;
 } Plan;
 
 /* Throws. Everything lives in a. */

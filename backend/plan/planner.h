@@ -13,7 +13,7 @@ typedef struct Planner {
     const Root *root;
     u32 node_count;
     bool locks;  /* a node that locks rows was made */
-    bool serial; /* a SERIAL function was compiled */
+    bool serial; /* a SERIAL function or a subquery with captures was compiled */
 } Planner;
 
 /* A set of columns of one query: bit (first[rel] + column); system columns are three bits behind each relation's own. */
@@ -40,7 +40,7 @@ PlanExpr plan_expr(Planner *p, const BExpr *e, const PlanNode *input);
 /* The slot that an expression over this input becomes. */
 PlanSlot plan_expr_slot(const PlanExpr *x, const BExpr *e, const PlanNode *input);
 ExprProg *plan_compile(Planner *p, const BExpr *e, const PlanSlot *slots, u32 slot_count);
-/* SERIAL functions of an expression make the plan serial. */
+/* SERIAL functions and subqueries with captures make the plan serial. */
 void plan_note_calls(Planner *p, const BExpr *e);
 PlanNode *plan_filter(Planner *p, PlanNode *input, const ConjunctList *conjuncts);
 const BExpr *conjuncts_join(Planner *p, const BExpr *const *items, u32 count);

@@ -53,10 +53,21 @@ map_leaf(const ExprMap *m, const BExpr *leaf, ExprInput *ret)
     return (u32)i;
 }
 
+static bool
+has_captures(const BExpr *e)
+{
+    if (e->kind == BX_SUBQUERY)
+        return true;
+    for (u32 i = 0; i < e->arg_count; i++)
+        if (has_captures(e->args[i]))
+            return true;
+    return false;
+}
+
 void
 plan_note_calls(Planner *p, const BExpr *e)
 {
-    p->serial = p->serial || bexpr_volatility(e) == FUNC_SERIAL;
+    p->serial = p->serial || bexpr_volatility(e) == FUNC_SERIAL || has_captures(e);
 }
 
 ExprProg *
@@ -450,15 +461,6 @@ plan_late_fetch(Planner *p, const BQuery *q)
     return plan_project(p, n, target_exprs(p, q), q->target_count);
 }
 
-static u32
-visible_count(const BQuery *q)
-{
-    u32 n = 0;
-    while (n < q->target_count && !q->targets[n].hidden)
-        n++;
-    return n;
-}
-
 /* Projection with the count behind it, and each row as often as that says. */
 static PlanNode *
 plan_repeat(Planner *p, const BQuery *q, PlanNode *input)
@@ -544,7 +546,7 @@ plan_query_rows(Planner *p, const BQuery *q, bool row_id)
     if (late_fetch_fits(q, row_id) && !targets_wait(q)) {
         PlanNode *n = plan_late_fetch(p, q);
         if (n)
-            return keep_first(p, n, visible_count(q));
+            return keep_first(p, n, bquery_visible(q));
     }
     FromPlanner f = {.p = p, .query = q};
     ColumnSet need = column_set_new(&f);
@@ -574,7 +576,7 @@ plan_query_rows(Planner *p, const BQuery *q, bool row_id)
         return plan_project(p, n, exprs, q->target_count + 1);
     }
     if (targets_wait(q))
-        return keep_first(p, plan_waiting_targets(p, q, n), visible_count(q));
+        return keep_first(p, plan_waiting_targets(p, q, n), bquery_visible(q));
     u16 *lock_columns = ARENA_ARRAY(p->arena, u16, q->lock_count);
     for (u32 i = 0; i < q->lock_count; i++)
         lock_columns[i] = (u16)(q->target_count + i);
@@ -582,7 +584,7 @@ plan_query_rows(Planner *p, const BQuery *q, bool row_id)
     if (q->distinct)
         n = plan_distinct(p, n);
     n = plan_order(p, q, n, NULL, lock_columns);
-    return keep_first(p, n, visible_count(q));
+    return keep_first(p, n, bquery_visible(q));
 }
 
 PlanNode *

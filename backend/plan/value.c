@@ -11,9 +11,10 @@ plan_value(Arena *a, const BExpr *e, const ExprEnv *env)
     if (e->kind == BX_CONST)
         return e->value;
     if (e->kind == BX_PARAM) {
-        if (e->index >= env->param_count)
+        const Value *v = expr_param(env, e->index);
+        if (!v)
             err_throw(ERR_UNDEFINED_PARAMETER, "there is no parameter $%u", e->index + 1);
-        return env->params[e->index];
+        return *v;
     }
     if (e->kind == BX_CAST && (e->args[0]->kind == BX_CONST || e->args[0]->kind == BX_PARAM || e->args[0]->kind == BX_CAST)) {
         Value from = plan_value(a, e->args[0], env), to;

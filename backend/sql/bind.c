@@ -236,6 +236,10 @@ sql_bind(Arena *a, const BindContext *ctx, const ParsedStmt *stmt)
     check_params(&b);
     to->param_count = b.param_count;
     to->param_types = b.param_types;
+    BStmt *planned = to->kind == BST_EXPLAIN ? to->explained : to;
+    planned->sub_count = b.subs.count;
+    planned->subs = (BSub **)b.subs.items;
+    planned->extra_count = b.extra_count;
     to->notice_count = b.notices.count;
     to->notices = (char **)b.notices.items;
     return to;

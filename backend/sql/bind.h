@@ -27,6 +27,10 @@ typedef struct Binder {
     TypeId *param_types;     /* TYPE_INVALID not seen, TYPE_UNKNOWN seen and not yet known */
     PtrList param_nodes;     /* BExpr: every BX_PARAM made */
     PtrList rights;          /* BindRight */
+    PtrList subs;            /* BSub */
+    u32 extra_count;
+    struct Scope *outer;     /* of the scopes made now: the query around them, and the frame that captures */
+    struct SubFrame *frame;
     PtrList notices;         /* char* */
 } Binder;
 
@@ -50,8 +54,16 @@ typedef struct NsItem {
     NsColumn *columns;
 } NsItem;
 
+/* A subquery of an expression while it is bound: what it takes from the queries around it. */
+typedef struct SubFrame {
+    PtrList captures;  /* BExpr, in terms of the query around */
+    u32 numbers[64];   /* their extra parameters */
+} SubFrame;
+
 typedef struct Scope {
     Binder *b;
+    struct Scope *outer;    /* NULL: no query is around */
+    SubFrame *frame;
     BQuery *query;
     PtrList items;    /* NsItem, also those that are hidden */
     u32 visible_from; /* items before this one cannot be seen now (the ON of a later join) */
@@ -115,6 +127,13 @@ Str bind_output_name(const AExpr *e);
 bool bexpr_equal(const BExpr *a, const BExpr *b);
 BExpr *bexpr_copy(Binder *b, const BExpr *e, u32 position);
 
+/* ---- bind_sub.c ---- */
+/* A column of an outer query, captured by the scope's frame; NULL: none has it. */
+BExpr *bind_outer_column(Scope *s, const AName *n);
+BExpr *bind_subquery(Scope *s, const AExpr *e);
+/* All columns in it are of outer queries: an aggregate of it is theirs. */
+bool bind_is_outer(const Scope *s, const BExpr *e);
+
 /* ---- bind_row.c: constructs that take rows apart ---- */
 BExpr *bind_row_compare(Scope *s, const AExpr *e);
 BExpr *bind_in(Scope *s, const AExpr *e);
@@ -122,6 +141,8 @@ BExpr *bind_distinct(Scope *s, const AExpr *e);
 
 /* ---- bind_scope.c ---- */
 BExpr *bind_column_ref(Scope *s, const AExpr *e);
+/* The column of this scope that the name (one to four parts) means; NULL: none. */
+BExpr *bind_column_here(Scope *s, const AName *n);
 /* Appends the columns of * or t.* as BTarget. */
 void bind_star(Scope *s, const AExpr *e, PtrList *targets);
 BTarget *bind_new_target(Scope *s, BExpr *e, Str name);

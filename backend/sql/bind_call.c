@@ -460,6 +460,8 @@ bind_aggregate(Scope *s, const AExpr *call, Str name, const AggDef *rows, u32 co
     s->in_aggregate = nested;
     if (n > 1)
         function_error(b, call, args, n, false);
+    if (n && bind_is_outer(s, args[0]))
+        bind_unsupported(b, call->at, "an aggregate of an outer query");
     bool counts = rows[0].op == AOP_COUNT;
     if (n && counts)
         args[0] = coerce_unknown_to_text(b, args[0]);

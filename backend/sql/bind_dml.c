@@ -144,15 +144,6 @@ insert_many(Binder *b, const TableDef *t, const u16 *columns, const ASelect *sel
     return q;
 }
 
-static u32
-visible_targets(const BQuery *q)
-{
-    u32 n = 0;
-    while (n < q->target_count && !q->targets[n].hidden)
-        n++;
-    return n;
-}
-
 /* SELECT around a query: its visible outputs, converted by the caller. */
 static BQuery *
 wrap(Binder *b, BQuery *inner)
@@ -163,7 +154,7 @@ wrap(Binder *b, BQuery *inner)
     rel->kind = BREL_SUBQUERY;
     rel->alias = STR_LIT("*SELECT*");
     rel->query = inner;
-    rel->column_count = visible_targets(inner);
+    rel->column_count = bquery_visible(inner);
     rel->columns = ARENA_ARRAY(b->arena, BColumn, rel->column_count);
     for (u32 i = 0; i < rel->column_count; i++) {
         const BTarget *t = &inner->targets[i];
@@ -196,7 +187,7 @@ static BQuery *
 insert_select(Binder *b, const TableDef *t, const u16 *columns, u32 column_count, const Stmt *s)
 {
     BQuery *q = bind_query(b, s->select, false);
-    u32 n = visible_targets(q);
+    u32 n = bquery_visible(q);
     /* PostgreSQL points to the first target that is too many */
     if (n > column_count)
         err_throw_at(q->targets[column_count].expr->position, ERR_SYNTAX_ERROR, "INSERT has more expressions than target columns");
@@ -243,7 +234,7 @@ bind_insert(Binder *b, BStmt *to, const Stmt *s)
     }
     if (!is_plain_values(s->select)) {
         to->query = insert_select(b, t, to->columns, n, s);
-        to->column_count = visible_targets(to->query);
+        to->column_count = bquery_visible(to->query);
         return;
     }
     const PtrList *rows = &s->select->rows;

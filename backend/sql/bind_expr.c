@@ -305,10 +305,8 @@ static BExpr *
 bind_unsupported_expr(Scope *s, const AExpr *e)
 {
     switch (e->kind) {
-    case AX_SUBQUERY: case AX_EXISTS: case AX_IN_QUERY:
-        bind_unsupported(s->b, e->at, "a subquery in an expression");
     case AX_QUANTIFIED:
-        bind_unsupported(s->b, e->at, e->select ? "a subquery in an expression" : "an array");
+        bind_unsupported(s->b, e->at, "an array");
     case AX_ARRAY: case AX_SUBSCRIPT:
         bind_unsupported(s->b, e->at, "an array");
     case AX_FIELD:
@@ -379,7 +377,11 @@ bind_kind(Scope *s, const AExpr *e)
         return bind_value_function(s, e);
     case AX_COLLATE:
         return bind_collate(s, e);
-    case AX_BITS: case AX_DEFAULT: case AX_SUBQUERY: case AX_EXISTS: case AX_IN_QUERY: case AX_QUANTIFIED: case AX_ARRAY: case AX_ROW:
+    case AX_SUBQUERY: case AX_EXISTS: case AX_IN_QUERY:
+        return bind_subquery(s, e);
+    case AX_QUANTIFIED:
+        return e->select ? bind_subquery(s, e) : bind_unsupported_expr(s, e);
+    case AX_BITS: case AX_DEFAULT: case AX_ARRAY: case AX_ROW:
     case AX_SUBSCRIPT: case AX_FIELD: case AX_GROUPING: case AX_UNSUPPORTED:
     default:
         return bind_unsupported_expr(s, e);
@@ -449,6 +451,16 @@ output_name(const AExpr *e, Str *name)
     case AX_GREATEST:
         *name = e->negated ? STR_LIT("least") : STR_LIT("greatest");
         return 2;
+    case AX_SUBQUERY: {
+        const ASelect *sel = e->select;
+        while (sel->op)
+            sel = sel->left;
+        const ATarget *t = sel->targets.count ? LIST_AT(sel->targets, ATarget, 0) : NULL;
+        if (!t || !t->has_label)
+            return t ? output_name(t->expr, name) : 0;
+        *name = t->label;
+        return 2;
+    }
     case AX_EXISTS:
         *name = STR_LIT("exists");
         return 2;

@@ -48,7 +48,7 @@ key_is_grouped(const Scope *s, const PtrList *groups, u16 rel)
 }
 
 static BExpr *
-regroup(Scope *s, PtrList *groups, BExpr *e)
+regroup(Scope *s, PtrList *groups, BExpr *e, bool captured)
 {
     bool leaf = e->kind == BX_CONST || e->kind == BX_PARAM || e->kind == BX_AGG || e->kind == BX_GROUP;
     int g = leaf ? -1 : find_group(groups, e);
@@ -57,15 +57,20 @@ regroup(Scope *s, PtrList *groups, BExpr *e)
     if (e->kind == BX_COLUMN) {
         const BRel *rel = LIST_AT(s->rels, BRel, e->rel);
         Str column = rel->columns[e->column].name;
-        if (!key_is_grouped(s, groups, e->rel))
+        bool grouped = key_is_grouped(s, groups, e->rel);
+        if (!grouped && captured)
+            err_throw_at(e->position, ERR_GROUPING_ERROR, "subquery uses ungrouped column \"%.*s.%.*s\" from outer query", (int)rel->alias.len,
+                         rel->alias.ptr, (int)column.len, column.ptr);
+        if (!grouped)
             err_throw_at(e->position, ERR_GROUPING_ERROR,
                          "column \"%.*s.%.*s\" must appear in the GROUP BY clause or be used in an aggregate function",
                          (int)rel->alias.len, rel->alias.ptr, (int)column.len, column.ptr);
         ptrlist_add(s->b->arena, groups, e);
         return group_reference(s->b, e, groups->count - 1);
     }
+    u32 own = e->kind == BX_SUBQUERY ? LIST_AT(s->b->subs, BSub, e->index)->test_count : e->arg_count;
     for (u32 i = 0; i < e->arg_count; i++)
-        e->args[i] = regroup(s, groups, e->args[i]);
+        e->args[i] = regroup(s, groups, e->args[i], captured || i >= own);
     return e;
 }
 
@@ -93,9 +98,9 @@ bind_grouping(Scope *s, PtrList *groups)
     }
     /* the grouping expressions themselves must stay as they are: a target may share nodes with one (GROUP BY 1) */
     for (u32 i = 0; i < q->target_count; i++)
-        q->targets[i].expr = regroup(s, groups, q->targets[i].expr);
+        q->targets[i].expr = regroup(s, groups, q->targets[i].expr, false);
     if (q->having)
-        q->having = regroup(s, groups, q->having);
+        q->having = regroup(s, groups, q->having, false);
     q->group_count = groups->count;
     q->group_by = (BExpr **)groups->items;
 }

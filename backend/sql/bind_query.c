@@ -208,7 +208,7 @@ BRel *
 bind_values_rel(Scope *outer, const ASelect *sel)
 {
     Binder *b = outer->b;
-    Scope s = {.b = b, .place = PLACE_VALUES};
+    Scope s = {.b = b, .outer = b->outer, .frame = b->frame, .place = PLACE_VALUES};
     BRel *rel = ARENA_NEW(b->arena, BRel);
     const AExpr *first = LIST_AT(sel->rows, AExpr, 0);
     rel->kind = BREL_VALUES;
@@ -331,7 +331,7 @@ bind_query(Binder *b, const ASelect *sel, bool resolve_unknowns)
         return all;
     }
     BQuery *q = ARENA_NEW(b->arena, BQuery);
-    Scope s = {.b = b, .query = q};
+    Scope s = {.b = b, .outer = b->outer, .frame = b->frame, .query = q};
     PtrList targets = {0};
     if (sel->is_values) {
         bind_values(&s, sel, &targets);

@@ -437,6 +437,17 @@ refuse_system_column(Scope *s, const AName *n, bool any_table)
 }
 
 BExpr *
+bind_column_here(Scope *s, const AName *n)
+{
+    Str name = n->parts[n->count - 1];
+    if (n->count == 1)
+        return bind_find_column(s, name, n->at);
+    const NsItem *item = find_item(s, n, n->count - 1);
+    const NsColumn *c = item ? find_in_item(s->b, item, name, n->at) : NULL;
+    return c ? use_column(s, c, bind_position(s->b, n->at)) : NULL;
+}
+
+BExpr *
 bind_column_ref(Scope *s, const AExpr *e)
 {
     Binder *b = s->b;
@@ -450,6 +461,8 @@ bind_column_ref(Scope *s, const AExpr *e)
         bind_fail(b, n->at, ERR_FEATURE_NOT_SUPPORTED, "cross-database references are not implemented: %s", bind_name_text(b, n));
     if (n->count == 1) {
         BExpr *r = bind_find_column(s, name, n->at);
+        if (!r)
+            r = bind_outer_column(s, n);
         if (r)
             return r;
         refuse_system_column(s, n, s->tables.count > 0);
@@ -458,8 +471,12 @@ bind_column_ref(Scope *s, const AExpr *e)
         suggest_column(s, (Str){0}, name, n->at);
     }
     const NsItem *item = find_item(s, n, n->count - 1);
-    if (!item)
+    if (!item) {
+        BExpr *r = bind_outer_column(s, n);
+        if (r)
+            return r;
         missing_item(s, n, n->count - 1);
+    }
     const NsColumn *c = find_in_item(b, item, name, n->at);
     if (c)
         return use_column(s, c, bind_position(b, n->at));

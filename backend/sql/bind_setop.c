@@ -10,15 +10,6 @@
 
 static const char *const NAMES[] = {[ASET_UNION] = "UNION", [ASET_INTERSECT] = "INTERSECT", [ASET_EXCEPT] = "EXCEPT"};
 
-static u32
-visible_targets(const BQuery *q)
-{
-    u32 n = 0;
-    while (n < q->target_count && !q->targets[n].hidden)
-        n++;
-    return n;
-}
-
 /* Both sides of a column get one type. */
 static BColumn
 unify_targets(Binder *b, BTarget *left, BTarget *right, const char *name)
@@ -39,7 +30,7 @@ append_rel(Binder *b, const ASelect *sel, bool marked)
     rel->marked = marked;
     rel->query = bind_query(b, sel->left, false);
     rel->second = bind_query(b, sel->right, false);
-    u32 n = visible_targets(rel->query), m = visible_targets(rel->second);
+    u32 n = bquery_visible(rel->query), m = bquery_visible(rel->second);
     if (n != m)
         err_throw_at(m ? rel->second->targets[0].expr->position : 0, ERR_SYNTAX_ERROR, "each %s query must have the same number of columns", name);
     rel->column_count = n + marked;
@@ -135,7 +126,7 @@ BQuery *
 bind_set_operation(Binder *b, const ASelect *sel)
 {
     BQuery *q = ARENA_NEW(b->arena, BQuery);
-    Scope s = {.b = b, .query = q};
+    Scope s = {.b = b, .outer = b->outer, .frame = b->frame, .query = q};
     PtrList targets = {0}, order = {0}, groups = {0};
     bool counted = sel->op != ASET_UNION;
     q->from = ARENA_NEW(b->arena, BFrom);

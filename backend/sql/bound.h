@@ -19,7 +19,7 @@ typedef struct BQuery BQuery;
 
 typedef enum BExprKind {
     BX_CONST,    /* value */
-    BX_PARAM,    /* index from 0 */
+    BX_PARAM,    /* index from 0; from EXTRA_PARAM on: a subquery's result, or what a subquery captured */
     BX_COLUMN,   /* rel, column of it; level 0 = this query (outer references: later) */
     BX_FUNC,     /* func, args */
     BX_CAST,     /* args[0] to type/typmod; explicit_cast */
@@ -36,7 +36,8 @@ typedef enum BExprKind {
     BX_IN,       /* args[0] IN (args[1 …]); func is the "="; negated. All of one type after coercion */
     BX_AGG,      /* only below targets, having, order by of a grouped query: agg_index into BQuery.aggs */
     BX_GROUP,    /* group_index into BQuery.group_by: the value of a grouping expression */
-    BX_SUBQUERY, /* reserved */
+    BX_IN_SET,   /* args are a row of an IN subquery that captures nothing; index into BStmt.subs */
+    BX_SUBQUERY, /* index into BStmt.subs; args: its tests (IN), then what it captures of the outer queries */
     BX_WINDOW,   /* reserved */
 } BExprKind;
 
@@ -156,6 +157,34 @@ struct BQuery {
     bool locks_by_itself;  /* a locking clause was written here */
 };
 
+/* A subquery in an expression. It runs with extra parameters captures[i] set to the arguments of its BX_SUBQUERY; without captures once,
+ * before the statement. */
+typedef enum BSubKind {
+    BSUB_SCALAR, /* the value of its one row; NULL without a row; 21000 with more */
+    BSUB_EXISTS,
+    BSUB_IN,     /* is a row of test_count values among its rows? */
+} BSubKind;
+typedef struct BSub {
+    BSubKind kind;
+    BQuery *query;
+    u32 test_count, capture_count;
+    u32 *captures; /* numbers of extra parameters */
+    TypeId *capture_types;
+    i32 *capture_typmods;
+    u32 result;    /* without captures, SCALAR and EXISTS: number of the extra parameter that gets the value */
+} BSub;
+enum { EXTRA_PARAM = 1 << 16 }; /* more parameters than a statement can have */
+
+/* Targets that the query gives; the hidden ones stand behind them. */
+static inline u32
+bquery_visible(const BQuery *q)
+{
+    u32 n = 0;
+    while (n < q->target_count && !q->targets[n].hidden)
+        n++;
+    return n;
+}
+
 typedef enum BStmtKind {
     BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_COPY_TO, BST_CREATE_TABLE, BST_DROP_TABLE, BST_TRUNCATE,
     BST_SET, BST_SHOW, BST_RESET, BST_LOCK, BST_EXPLAIN, BST_CHECKPOINT, BST_CHECK, BST_ALTER_ROLE, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
@@ -183,6 +212,8 @@ typedef struct BStmt {
     BStmtKind kind;
     u32 param_count;
     TypeId *param_types; /* inferred or declared */
+    u32 sub_count, extra_count; /* subqueries, inner ones first; extra parameters */
+    BSub **subs;
     BQuery *query;       /* SELECT; the source of INSERT; UPDATE and DELETE: rel 0 is the target, targets are the new values */
     /* INSERT, UPDATE, DELETE, COPY, TRUNCATE */
     u32 table_id, schema_version;
