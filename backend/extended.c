@@ -20,13 +20,6 @@ no_statement(const char *name)
     err_throw(ERR_INVALID_STATEMENT_NAME, "unnamed prepared statement does not exist");
 }
 
-static void
-begin_transaction(Session *s)
-{
-    if (!s->now_us)
-        s->now_us = env->wall_us();
-}
-
 void
 extended_parse(Session *s, const WireMsg *m)
 {
@@ -43,9 +36,9 @@ extended_parse(Session *s, const WireMsg *m)
             err_throw(ERR_FEATURE_NOT_SUPPORTED, "parameters of the type with OID %u are not supported yet", oid);
     }
     body_end(&r);
-    if (*name && prepared_find(s, name))
-        err_throw(ERR_DUPLICATE_PREPARED_STATEMENT, "prepared statement \"%s\" already exists", name);
-    begin_transaction(s);
+    transaction_start(s);
+    if (!*name)
+        prepared_drop(s, ""); /* even when the new one fails */
     CachedPlan *plan = plans_find(s, text, len, declared, count);
     if (!plan)
         plan = plans_make(s, text, len, declared, count);
@@ -121,14 +114,20 @@ read_parameter(Portal *p, u32 index, TypeId type, bool binary, const u8 *data, u
         v->str = arena_str(p->arena, v->str);
 }
 
-static void
-read_parameters(ByteReader *r, Portal *p, const CachedPlan *plan, const Formats *formats, const char *statement)
+static u32
+read_parameter_count(ByteReader *r, const CachedPlan *plan, const Formats *formats, const char *statement)
 {
     u32 count = reader_be16(r), want = plan->stmt ? plan->stmt->param_count : 0;
     if (formats->count > 1 && formats->count != count)
         err_throw(ERR_PROTOCOL_VIOLATION, "bind message has %u parameter formats but %u parameters", formats->count, count);
     if (count != want)
         err_throw(ERR_PROTOCOL_VIOLATION, "bind message supplies %u parameters, but prepared statement \"%s\" requires %u", count, statement, want);
+    return count;
+}
+
+static void
+read_parameters(ByteReader *r, Portal *p, const CachedPlan *plan, const Formats *formats, u32 count)
+{
     p->params = ARENA_ARRAY(p->arena, Value, count);
     p->param_count = count;
     for (u32 i = 0; i < count; i++) {
@@ -171,10 +170,12 @@ extended_bind(Session *s, const WireMsg *m)
         body_bad("insufficient data left in message");
     if (!st)
         no_statement(name);
-    begin_transaction(s);
+    transaction_start(s);
+    u32 count = read_parameter_count(&r, st->plan, &formats, name);
+    transaction_admit(s, st->plan->parsed);
     CachedPlan *plan = current_plan(s, st);
     Portal *p = portal_open(s, portal_name, plan);
-    read_parameters(&r, p, plan, &formats, name);
+    read_parameters(&r, p, plan, &formats, count);
     Formats results = read_formats(&r);
     body_end(&r);
     set_result_formats(p, plan, &results);
@@ -187,6 +188,31 @@ no_portal(const char *name)
     err_throw(ERR_INVALID_CURSOR_NAME, "portal \"%s\" does not exist", name);
 }
 
+/* A failed transaction says nothing about columns. */
+static void
+admit_describe(const Session *s, const CachedPlan *plan)
+{
+    if (plan->returns_rows)
+        transaction_admit(s, plan->parsed);
+}
+
+static NORETURN void
+cannot_run(const char *name)
+{
+    err_throw(ERR_OBJECT_NOT_IN_PREREQUISITE_STATE, "portal \"%s\" cannot be run", name);
+}
+
+/* A portal that has failed has lost its plan. */
+static void
+describe_failed(Session *s, const Portal *p)
+{
+    if (p->returned_rows) {
+        transaction_admit(s, NULL);
+        cannot_run(p->name);
+    }
+    reply_empty(s->wire, MSG_B_NO_DATA);
+}
+
 void
 extended_describe(Session *s, const WireMsg *m)
 {
@@ -196,20 +222,26 @@ extended_describe(Session *s, const WireMsg *m)
     const CachedPlan *plan;
     const ReplyColumn *columns;
     body_end(&r);
-    begin_transaction(s);
+    transaction_start(s);
     if (what == 'S') {
         Prepared *st = prepared_find(s, name);
         if (!st)
             no_statement(name);
-        plan = current_plan(s, st);
+        admit_describe(s, st->plan);
+        plan = transaction_status(s) == 'E' ? st->plan : current_plan(s, st);
         columns = plan->columns;
         reply_parameter_description(s->wire, plan->stmt ? plan->stmt->param_types : NULL, plan->stmt ? plan->stmt->param_count : 0);
     } else if (what == 'P') {
         const Portal *p = portal_find(s, name);
         if (!p)
             no_portal(name);
+        if (p->state == PORTAL_FAILED) {
+            describe_failed(s, p);
+            return;
+        }
         plan = p->plan;
         columns = p->columns;
+        admit_describe(s, plan);
     } else
         err_throw(ERR_PROTOCOL_VIOLATION, "invalid DESCRIBE message subtype %d", what);
     if (plan->returns_rows)
@@ -227,6 +259,43 @@ refresh_portal(Session *s, Portal *p)
     portal_plan_again(s, p);
 }
 
+/* One more execution is about to begin. A lone statement whose Sync is there already commits by itself; what others may follow is staged. Other portals
+ * must not see what it does. */
+static void
+begin_execution(Session *s, Portal *p)
+{
+    const Transaction *t = &s->transaction;
+    bool begins = p->state == PORTAL_READY, moves = begins && portal_moves(p);
+    bool alone = t->state == TRANSACTION_STARTED && !t->pipelined && wire_next_is(s->wire, MSG_F_SYNC);
+    if (!alone) {
+        if (portal_detach_others(s, p, moves) && moves)
+            txn_end_statement(s->txn);
+        transaction_stage(s);
+    }
+    if (!begins)
+        return;
+    refresh_portal(s, p);
+    transaction_admit_plan(s, p->plan);
+    transaction_admit_alone(s, p->plan->parsed);
+}
+
+static void
+end_execution(Session *s, const Portal *p, bool complete)
+{
+    PortalEnd end = portal_end(p);
+    Transaction *t = &s->transaction;
+    if (complete && (p->plan->parsed->is_transaction || t->at_once))
+        transaction_finish(s); /* closes p */
+    else {
+        t->pipelined = true;
+        transaction_end_statement(s);
+    }
+    if (complete)
+        portal_complete(s, &end);
+    else
+        reply_empty(s->wire, MSG_B_PORTAL_SUSPENDED);
+}
+
 void
 extended_execute(Session *s, const WireMsg *m)
 {
@@ -237,31 +306,22 @@ extended_execute(Session *s, const WireMsg *m)
     Portal *p = portal_find(s, name);
     if (!p)
         no_portal(name);
-    if (!p->plan->parsed) {
+    if (p->state != PORTAL_FAILED && !p->plan->parsed) {
         reply_empty(s->wire, MSG_B_EMPTY_QUERY);
         return;
     }
-    if (p->state == PORTAL_DONE && !p->plan->returns_rows)
-        err_throw(ERR_OBJECT_NOT_IN_PREREQUISITE_STATE, "portal \"%s\" cannot be run", name);
-    begin_transaction(s);
+    transaction_start(s);
+    transaction_admit(s, p->state == PORTAL_FAILED ? NULL : p->plan->parsed);
+    if (p->state == PORTAL_FAILED || (p->state == PORTAL_DONE && !p->plan->returns_rows))
+        cannot_run(name);
+    s->running = p;
+    s->statement_us = env->wall_us();
     session_statement_begin(s, p->plan->text, p->plan->text_len);
-    portal_detach_others(s, p);
-    refresh_portal(s, p);
-    if (p->state == PORTAL_READY && p->plan->parsed->is_write) {
-        /* It commits by itself so far: an error of what follows before the Sync could not take it back. */
-        if (wire_has_input(s->wire) && !wire_next_is(s->wire, MSG_F_SYNC) && !wire_next_is(s->wire, MSG_F_FLUSH) &&
-            !wire_next_is(s->wire, MSG_F_CLOSE))
-            err_throw(ERR_FEATURE_NOT_SUPPORTED, "statements after a writing one before a Sync are not supported yet");
-        session_count_write(s, p->plan->parsed);
-    }
+    begin_execution(s, p);
     bool complete = portal_run(s, p, (i32)max_rows > 0 ? max_rows : 0);
-    if (complete)
-        portal_complete(s, p);
-    else
-        reply_empty(s->wire, MSG_B_PORTAL_SUSPENDED);
+    s->running = NULL;
+    end_execution(s, p, complete);
     session_statement_end(s);
-    if (complete && !portal_any_suspended(s))
-        txn_end_statement(s->txn);
 }
 
 void

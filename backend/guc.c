@@ -2,12 +2,14 @@
  * guc.c
  *    The session's parameters: values as shown text, checked when set.
  *
- * A value is a malloc'd string; `reset` is what RESET returns to (the default, or what the startup packet said), `saved` what the running implicit
- * transaction found. Server settings of kind SESSION live in the Conf and are numbers.
+ * A value is a malloc'd string; `reset` is what RESET returns to (the default, or what the startup packet said), `old` the stack of values that
+ * the transaction and its savepoints found (guc_level.h). Server settings of kind SESSION live in the Conf and are numbers.
  *
  * Fails: returns false with PostgreSQL's message; without memory 53200.
  */
 #include "backend/guc.h"
+
+#include "backend/guc_level.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -15,7 +17,7 @@
 #include <strings.h>
 
 typedef enum GucKind { KIND_BOOL, KIND_INT, KIND_REAL, KIND_KB, KIND_MS, KIND_WORD, KIND_TEXT, KIND_OWN } GucKind;
-enum { REPORT = 1, FIXED = 2, PLAIN = 4, CUSTOM_MAX = 100 };
+enum { REPORT = 1, FIXED = 2, PLAIN = 4, OF_TRANSACTION = 8, CUSTOM_MAX = 100 };
 
 typedef struct GucDef {
     const char *name, *default_text, *words, *text;
@@ -29,13 +31,15 @@ static const GucDef DEFS[GUC_COUNT] = {
 #include "backend/gucs.def"
 };
 
-typedef struct GucValue { char *now, *reset, *saved; char *reported; } GucValue;
-typedef struct Custom { char *name, *value; } Custom;
+typedef struct GucValue { char *now, *reset, *reported; GucOld *old; } GucValue;
+typedef struct Custom { char *name, *value; GucOld *old; } Custom;
 
 struct Guc {
     Conf *conf;
-    i64 conf_reset[CONF_COUNT], conf_saved[CONF_COUNT];
-    bool conf_is_saved, any_saved, version_reported;
+    i64 conf_reset[CONF_COUNT];
+    GucOld *conf_old[CONF_COUNT];
+    u32 level;      /* 0: no transaction */
+    bool any_old, version_reported;
     u64 reported_serial; /* of the last report, plus 1 */
     GucValue values[GUC_COUNT];
     Custom custom[CUSTOM_MAX];
@@ -204,35 +208,34 @@ guc_fix(Guc *g, GucId id, const char *value)
     g->serial++;
 }
 
+/* The level remembers what it found before a change. */
 static bool
-store(Guc *g, int id, const char *shown, bool startup, Error *err)
+keep_old(Guc *g, GucOld **old, GucScope scope, GucKept now)
 {
-    GucValue *v = &g->values[id];
-    if (startup)
-        return (replace(&v->now, shown) && replace(&v->reset, shown)) || out_of_memory(err);
-    char *saved = v->saved ? NULL : strdup(v->now);
-    if ((!v->saved && !saved) || !replace(&v->now, shown)) {
-        free(saved);
-        return out_of_memory(err);
-    }
-    if (saved)
-        v->saved = saved;
-    g->any_saved = true;
-    return true;
+    if (scope == GUC_SCOPE_STARTUP || g->level == 0)
+        return true;
+    g->any_old = true;
+    return guc_old_push(old, g->level, scope == GUC_SCOPE_LOCAL, now);
 }
 
 static bool
-set_conf(Guc *g, int id, const char *value, bool startup, Error *err)
+store(Guc *g, int id, const char *shown, GucScope scope, Error *err)
+{
+    GucValue *v = &g->values[id];
+    if (!keep_old(g, &v->old, scope, (GucKept){.text = v->now}) || !replace(&v->now, shown))
+        return out_of_memory(err);
+    return scope != GUC_SCOPE_STARTUP || replace(&v->reset, shown) || out_of_memory(err);
+}
+
+static bool
+set_conf(Guc *g, int id, const char *value, GucScope scope, Error *err)
 {
     const SettingDef *d = &SETTING_DEFS[id];
+    i64 before = g->conf->number[id];
     if (d->when != SETTING_SESSION)
         return error_set(err, ERR_CANT_CHANGE_RUNTIME_PARAM,
                          d->when == SETTING_START ? "parameter \"%s\" cannot be changed without restarting the server"
                                                   : "parameter \"%s\" cannot be changed now", d->name);
-    if (!g->conf_is_saved && !startup) {
-        memcpy(g->conf_saved, g->conf->number, sizeof g->conf_saved);
-        g->conf_is_saved = true;
-    }
     if (!value)
         g->conf->number[id] = g->conf_reset[id];
     else if (!conf_set(g->conf, id, value, err)) {
@@ -245,25 +248,38 @@ set_conf(Guc *g, int id, const char *value, bool startup, Error *err)
                       d->name, (long long)d->min, (long long)d->max);
         return false;
     }
-    if (startup)
+    if (!keep_old(g, &g->conf_old[id], scope, (GucKept){.number = before})) {
+        g->conf->number[id] = before;
+        return out_of_memory(err);
+    }
+    if (scope == GUC_SCOPE_STARTUP)
         g->conf_reset[id] = g->conf->number[id];
     return true;
 }
 
-/* A name with a dot belongs to the client, as long as it looks like two identifiers. */
-static bool
-set_custom(Guc *g, const char *name, const char *value, Error *err)
+static Custom *
+find_custom(const Guc *g, const char *name)
 {
     for (u32 i = 0; i < g->custom_count; i++)
         if (strcasecmp(g->custom[i].name, name) == 0)
-            return replace(&g->custom[i].value, value ? value : "") || out_of_memory(err);
-    if (g->custom_count == CUSTOM_MAX)
-        return error_set(err, ERR_INSUFFICIENT_RESOURCES, "too many custom parameters");
-    Custom *c = &g->custom[g->custom_count];
-    if (!(c->name = strdup(name)) || !(c->value = strdup(value ? value : "")))
-        return out_of_memory(err);
-    g->custom_count++;
-    return true;
+            return (Custom *)&g->custom[i];
+    return NULL;
+}
+
+/* A name with a dot belongs to the client, as long as it looks like two identifiers. Once there it stays, empty, even when its SET is undone. */
+static bool
+set_custom(Guc *g, const char *name, const char *value, GucScope scope, Error *err)
+{
+    Custom *c = find_custom(g, name);
+    if (!c) {
+        if (g->custom_count == CUSTOM_MAX)
+            return error_set(err, ERR_INSUFFICIENT_RESOURCES, "too many custom parameters");
+        c = &g->custom[g->custom_count];
+        if (!replace(&c->name, name) || !replace(&c->value, ""))
+            return out_of_memory(err);
+        g->custom_count++;
+    }
+    return (keep_old(g, &c->old, scope, (GucKept){.text = c->value}) && replace(&c->value, value ? value : "")) || out_of_memory(err);
 }
 
 static bool
@@ -273,67 +289,106 @@ unknown(const char *name, Error *err)
 }
 
 bool
-guc_set(Guc *g, const char *name, const char *value, bool startup, Error *err)
+guc_set(Guc *g, const char *name, const char *value, GucScope scope, Error *err)
 {
     char shown[GUC_TEXT_MAX];
     int id = find(name), conf_id = conf_find(name);
     g->serial++;
     if (id < 0 && conf_id >= 0)
-        return set_conf(g, conf_id, value, startup, err);
+        return set_conf(g, conf_id, value, scope, err);
     if (id < 0 && strchr(name, '.') && name[0] != '.')
-        return set_custom(g, name, value, err);
+        return set_custom(g, name, value, scope, err);
     if (id < 0)
         return unknown(name, err);
     if (DEFS[id].flags & FIXED)
         return error_set(err, ERR_CANT_CHANGE_RUNTIME_PARAM, "parameter \"%s\" cannot be changed", DEFS[id].name);
+    if (!value && (DEFS[id].flags & OF_TRANSACTION))
+        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "parameter \"%s\" cannot be reset", DEFS[id].name);
     if (!value)
         snprintf(shown, sizeof shown, "%s", g->values[id].reset);
     else if (id == GUC_session_authorization && strcasecmp(value, g->values[id].reset) == 0)
         snprintf(shown, sizeof shown, "%s", g->values[id].reset);
     else if (!check((GucId)id, value, shown, err))
         return false;
-    return store(g, id, shown, startup, err);
+    return store(g, id, shown, scope, err);
 }
 
 bool
 guc_reset_all(Guc *g, Error *err)
 {
     for (int i = 0; i < GUC_COUNT; i++)
-        if (!(DEFS[i].flags & FIXED) && strcmp(g->values[i].now, g->values[i].reset) != 0 && !store(g, i, g->values[i].reset, false, err))
+        if (!(DEFS[i].flags & (FIXED | OF_TRANSACTION)) && strcmp(g->values[i].now, g->values[i].reset) != 0 &&
+            !store(g, i, g->values[i].reset, GUC_SCOPE_SESSION, err))
             return false;
     for (int i = 0; i < CONF_COUNT; i++)
-        if (SETTING_DEFS[i].when == SETTING_SESSION && !set_conf(g, i, NULL, false, err))
+        if (SETTING_DEFS[i].when == SETTING_SESSION && g->conf->number[i] != g->conf_reset[i] && !set_conf(g, i, NULL, GUC_SCOPE_SESSION, err))
+            return false;
+    for (u32 i = 0; i < g->custom_count; i++)
+        if (*g->custom[i].value && !set_custom(g, g->custom[i].name, NULL, GUC_SCOPE_SESSION, err))
             return false;
     g->serial++;
     return true;
 }
 
-void
-guc_commit(Guc *g)
+/* ---- parameters of the transaction ---- */
+
+GucId
+guc_transaction_parameter(const char *name)
 {
-    for (int i = 0; g->any_saved && i < GUC_COUNT; i++) {
-        free(g->values[i].saved);
-        g->values[i].saved = NULL;
-    }
-    g->any_saved = g->conf_is_saved = false;
+    int id = find(name);
+    return id >= 0 && (DEFS[id].flags & OF_TRANSACTION) ? (GucId)id : GUC_COUNT;
+}
+
+bool
+guc_check_value(GucId id, const char *value, char ret[], Error *err)
+{
+    return check(id, value, ret, err);
 }
 
 void
-guc_rollback(Guc *g)
+guc_put(Guc *g, GucId id, const char *value)
 {
-    bool changed = g->conf_is_saved;
-    for (int i = 0; g->any_saved && i < GUC_COUNT; i++) {
-        GucValue *v = &g->values[i];
-        if (v->saved) {
-            free(v->now);
-            v->now = v->saved;
-            v->saved = NULL;
+    ensure(replace(&g->values[id].now, value));
+    g->serial++;
+}
+
+/* ---- levels ---- */
+
+u32
+guc_enter(Guc *g)
+{
+    return ++g->level;
+}
+
+static bool
+leave_text(GucOld **old, char **now, u32 level, bool keep)
+{
+    GucKept before;
+    if (!*old || !guc_old_pop(old, level, keep, &before))
+        return false;
+    free(*now);
+    *now = before.text;
+    return true;
+}
+
+void
+guc_leave(Guc *g, u32 level, bool keep)
+{
+    bool changed = false;
+    GucKept before;
+    g->level = level - 1;
+    if (LIKELY(!g->any_old))
+        return;
+    for (int i = 0; i < GUC_COUNT; i++)
+        changed |= leave_text(&g->values[i].old, &g->values[i].now, level, keep);
+    for (u32 i = 0; i < g->custom_count; i++)
+        changed |= leave_text(&g->custom[i].old, &g->custom[i].value, level, keep);
+    for (int i = 0; i < CONF_COUNT; i++)
+        if (g->conf_old[i] && guc_old_pop(&g->conf_old[i], level, keep, &before)) {
+            g->conf->number[i] = before.number;
             changed = true;
         }
-    }
-    if (g->conf_is_saved)
-        memcpy(g->conf->number, g->conf_saved, sizeof g->conf_saved);
-    g->any_saved = g->conf_is_saved = false;
+    g->any_old = level > 1;
     g->serial += changed;
 }
 
@@ -353,19 +408,29 @@ guc_show(const Guc *g, const char *name, const char **ret_name, char *to, size_t
         conf_show(g->conf, conf_id, to, size);
         return true;
     }
-    for (u32 i = 0; i < g->custom_count; i++)
-        if (strcasecmp(g->custom[i].name, name) == 0) {
-            *ret_name = g->custom[i].name;
-            snprintf(to, size, "%s", g->custom[i].value);
-            return true;
-        }
-    return unknown(name, err);
+    const Custom *c = find_custom(g, name);
+    if (!c)
+        return unknown(name, err);
+    *ret_name = c->name;
+    snprintf(to, size, "%s", c->value);
+    return true;
 }
 
 const char *
 guc_text(const Guc *g, GucId id)
 {
     return g->values[id].now;
+}
+
+i64
+guc_number(const Guc *g, GucId id)
+{
+    char *unit;
+    i64 n = strtoll(g->values[id].now, &unit, 10);
+    for (const Unit *u = DEFS[id].kind == KIND_KB ? KB_UNITS : MS_UNITS; u->name; u++)
+        if (strcmp(u->name, unit) == 0)
+            n *= u->factor;
+    return n;
 }
 
 typedef struct Shown { const char *name, *text; int guc, conf; } Shown;

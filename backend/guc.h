@@ -2,7 +2,7 @@
  * guc.h
  *    What SET, SHOW and RESET see: PostgreSQL's parameters (gucs.def), the server's settings, and names with a dot that clients invent.
  *
- * SET is transactional: changes since guc_begin are undone by guc_rollback and kept by guc_commit.
+ * SET is transactional: guc_enter begins a level (the transaction, then its savepoints), guc_leave keeps or undoes what was changed in it.
  */
 #ifndef GUC_H
 #define GUC_H
@@ -22,19 +22,31 @@ typedef struct Guc Guc;
 /* conf is the process's own copy and changes with SET. NULL without memory. */
 Guc *guc_new(Conf *conf);
 
-/* Set by name (any case); value NULL: DEFAULT. startup: becomes what RESET returns to. */
-MUST_CHECK bool guc_set(Guc *g, const char *name, const char *value, bool startup, Error *err);
+/* STARTUP: becomes what RESET returns to. SESSION: SET. LOCAL: until the transaction's end. */
+typedef enum GucScope { GUC_SCOPE_STARTUP, GUC_SCOPE_SESSION, GUC_SCOPE_LOCAL } GucScope;
+/* Set by name (any case); value NULL: DEFAULT. */
+MUST_CHECK bool guc_set(Guc *g, const char *name, const char *value, GucScope scope, Error *err);
 MUST_CHECK bool guc_reset_all(Guc *g, Error *err);
 /* What is fixed for clients, set by the session itself. */
 void guc_fix(Guc *g, GucId id, const char *value);
+/* The parameters of the running transaction: GUC_transaction_isolation and its like, by name; GUC_COUNT: none of them. */
+GucId guc_transaction_parameter(const char *name);
+/* The value as it will be shown; sets nothing. */
+MUST_CHECK bool guc_check_value(GucId id, const char *value, char ret[], Error *err);
+/* The session says how its transaction is. */
+void guc_put(Guc *g, GucId id, const char *value);
 /* The value as SHOW prints it, and the name as it is spelled. */
 MUST_CHECK bool guc_show(const Guc *g, const char *name, const char **ret_name, char *to, size_t size, Error *err);
 const char *guc_text(const Guc *g, GucId id);
+/* A KB or MS parameter in its smallest unit. */
+i64 guc_number(const Guc *g, GucId id);
 /* SHOW ALL: calls visit in name order. */
 void guc_each(const Guc *g, void (*visit)(void *ctx, const char *name, const char *value, const char *text), void *ctx);
 
-void guc_commit(Guc *g);
-void guc_rollback(Guc *g);
+/* One level deeper: a transaction begins, or a savepoint. Returns the level, 1 for the transaction. */
+u32 guc_enter(Guc *g);
+/* This level and those within it end: their changes are kept or undone. */
+void guc_leave(Guc *g, u32 level, bool keep);
 /* Grows with every change. */
 u64 guc_serial(const Guc *g);
 /* The formats that the parameters ask for. */

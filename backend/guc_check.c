@@ -1,6 +1,6 @@
 /*
  * guc_check.c
- *    Parameters whose values have rules of their own: encodings, date style, time zone, isolation level, roles, application_name.
+ *    Parameters whose values have rules of their own: encodings, date style, time zone, roles, application_name.
  */
 #include "backend/guc.h"
 
@@ -147,23 +147,6 @@ check_zone(const char *value, char *ret, Error *err)
     return true;
 }
 
-static bool
-check_isolation(GucId id, const char *value, char *ret, Error *err)
-{
-    const char *name = id == GUC_transaction_isolation ? "transaction_isolation" : "default_transaction_isolation";
-    if (strcasecmp(value, "read committed") == 0 || strcasecmp(value, "read uncommitted") == 0) {
-        for (; *value; value++)
-            *ret++ = (char)tolower((u8)*value);
-        *ret = 0;
-        return true;
-    }
-    if (strcasecmp(value, "repeatable read") == 0 || strcasecmp(value, "serializable") == 0)
-        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "isolation level \"%s\" is not supported yet", value);
-    bad_value(name, value, err);
-    error_hint(err, "Available values: serializable, repeatable read, read committed, read uncommitted.");
-    return false;
-}
-
 /* Printable ASCII only, as PostgreSQL keeps it, and at most 63 bytes. */
 static bool
 check_application_name(const char *value, char *ret)
@@ -182,8 +165,6 @@ guc_check_own(GucId id, const char *value, char ret[GUC_TEXT_MAX], Error *err)
     case GUC_client_encoding: return check_encoding(value, ret, err);
     case GUC_datestyle: return check_datestyle(value, ret, err);
     case GUC_timezone: return check_zone(value, ret, err);
-    case GUC_transaction_isolation:
-    case GUC_default_transaction_isolation: return check_isolation(id, value, ret, err);
     case GUC_application_name: return check_application_name(value, ret);
     case GUC_role:
         if (strcasecmp(value, "none") == 0) {

@@ -36,10 +36,23 @@ hash_of(const char *text, u32 len, const TypeId *declared, u32 declared_count)
     return declared_count ? hash_combine(h, hash_bytes(declared, declared_count * sizeof *declared)) : h;
 }
 
+/* The catalog that the statement sees. */
+static const Root *
+root_of(Session *s, const ParsedStmt *parsed)
+{
+    return parsed->needs_snapshot ? session_root(s) : txn_root(s->txn);
+}
+
+static bool
+uses_catalog(const CachedPlan *p)
+{
+    return p->parsed && p->parsed->uses_catalog;
+}
+
 bool
 plans_is_current(Session *s, const CachedPlan *p)
 {
-    return p->format_serial == s->format_serial && p->catalog_version == catalog_version(session_root(s));
+    return p->format_serial == s->format_serial && (!uses_catalog(p) || p->catalog_version == catalog_version(root_of(s, p->parsed)));
 }
 
 static void
@@ -95,6 +108,8 @@ plans_find(Session *s, const char *text, u32 len, const TypeId *declared, u32 de
     for (CachedPlan *p = c->buckets[h % BUCKETS]; p; p = p->chain)
         if (p->hash == h && p->text_len == len && memcmp(p->text, text, len) == 0 && p->declared_count == declared_count &&
             (!declared_count || memcmp(p->declared, declared, declared_count * sizeof *declared) == 0)) {
+            if (p->parsed)
+                transaction_admit(s, p->parsed);
             if (!plans_is_current(s, p)) {
                 leave_cache(s, p);
                 return NULL;
@@ -158,12 +173,12 @@ describe_columns(Session *s, CachedPlan *p, Arena *a)
 static void
 fill(Session *s, CachedPlan *p, Arena *a, const char *source)
 {
-    const Root *root = session_root(s);
+    const Root *root = uses_catalog(p) ? root_of(s, p->parsed) : NULL;
     BindContext bind = {
         .root = root, .role_id = s->role_id, .role_name = s->role_name, .database = s->database, .source = source,
         .declared_count = p->declared_count, .declared = p->declared, .no_params = p->is_simple, .format = &s->format,
     };
-    p->catalog_version = catalog_version(root);
+    p->catalog_version = root ? catalog_version(root) : 0;
     p->format_serial = s->format_serial;
     if (!p->parsed)
         return;
@@ -200,6 +215,8 @@ plans_make(Session *s, const char *text, u32 len, const TypeId *declared, u32 de
     if (count > 1)
         err_throw(ERR_SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement");
     p->parsed = count && parsed->tree ? parsed : NULL;
+    if (p->parsed)
+        transaction_admit(s, p->parsed);
     fill(s, p, a, p->text);
     arena_unhook(s->message, free_arena, a);
     enter_cache(s, p);

@@ -57,6 +57,7 @@ portal_open(Session *s, const char *name, CachedPlan *plan)
     plans_hold(plan);
     p->plan = plan;
     p->state = PORTAL_READY;
+    p->level = transaction_level(s);
     p->params = NULL;
     p->param_count = 0;
     p->columns = plan->columns;
@@ -103,13 +104,75 @@ portal_close_all(Session *s)
         portal_close(s, s->portals);
 }
 
-bool
-portal_any_suspended(const Session *s)
+void
+portal_close_from(Session *s, u32 level)
 {
-    if (s->unnamed.is_open && s->unnamed.exec)
+    if (s->unnamed.level >= level)
+        portal_close(s, &s->unnamed);
+    for (Portal *p = s->portals, *next; p; p = next) {
+        next = p->next;
+        if (p->level >= level)
+            portal_close(s, p);
+    }
+}
+
+/* Its plan may be the message's, so that it goes now. */
+static void
+fail(Session *s, Portal *p)
+{
+    if (p->state == PORTAL_FAILED)
+        return;
+    p->exec = NULL;
+    arena_reset(p->arena);
+    p->returned_rows = p->plan->returns_rows;
+    plans_release(s, p->plan);
+    p->plan = NULL;
+    p->columns = NULL;
+    p->state = PORTAL_FAILED;
+}
+
+void
+portal_fail_from(Session *s, u32 level)
+{
+    Portal *u = &s->unnamed;
+    if (u->is_open && (u->level >= level || u == s->running))
+        fail(s, u);
+    for (Portal *p = s->portals; p; p = p->next)
+        if (p->level >= level || p == s->running)
+            fail(s, p);
+}
+
+void
+portal_move_out(Session *s, u32 level)
+{
+    if (s->unnamed.level >= level)
+        s->unnamed.level = level - 1;
+    for (Portal *p = s->portals; p; p = p->next)
+        if (p->level >= level)
+            p->level = level - 1;
+}
+
+/* A query that was bound and not begun yet. */
+static bool
+waits(const Portal *p)
+{
+    return p->is_open && p->state == PORTAL_READY && p->plan->stmt && p->plan->stmt->kind == BST_SELECT;
+}
+
+bool
+portal_moves(const Portal *p)
+{
+    const CachedPlan *plan = p->plan;
+    return plan->parsed->is_write || (plan->plan && plan->plan->locks);
+}
+
+bool
+portal_any_holds(const Session *s)
+{
+    if (s->unnamed.is_open && (s->unnamed.exec || waits(&s->unnamed)))
         return true;
     for (const Portal *p = s->portals; p; p = p->next)
-        if (p->exec)
+        if (p->exec || waits(p))
             return true;
     return false;
 }
@@ -165,14 +228,25 @@ detach(Portal *p)
     }
 }
 
-void
-portal_detach_others(Session *s, const Portal *but)
+static bool
+detach_one(Session *s, Portal *p, bool waiting)
 {
-    if (s->unnamed.is_open && s->unnamed.exec && but != &s->unnamed)
-        detach(&s->unnamed);
+    if (waiting && waits(p) && plans_is_current(s, p->plan))
+        portal_start(s, p);
+    if (!p->exec)
+        return false;
+    detach(p);
+    return true;
+}
+
+bool
+portal_detach_others(Session *s, const Portal *but, bool waiting)
+{
+    bool any = s->unnamed.is_open && but != &s->unnamed && detach_one(s, &s->unnamed, waiting);
     for (Portal *p = s->portals; p; p = p->next)
-        if (p->exec && p != but)
-            detach(p);
+        if (p != but && detach_one(s, p, waiting))
+            any = true;
+    return any;
 }
 
 void
@@ -196,8 +270,8 @@ portal_start(Session *s, Portal *p)
     p->ctx = (ExecContext){
         .arena = p->arena,
         .txn = s->txn,
-        .env = {.params = p->params, .param_count = p->param_count, .format = &p->format, .now_us = s->now_us, .role_name = s->role_name,
-                .database = s->database, .call = session_call, .session = s},
+        .env = {.params = p->params, .param_count = p->param_count, .format = &p->format, .now_us = s->now_us, .statement_us = s->statement_us,
+                .role_name = s->role_name, .database = s->database, .call = session_call, .session = s},
         .memory_limit_bytes = s->memory_limit_bytes,
     };
     p->state = PORTAL_ROWS;
@@ -255,11 +329,17 @@ portal_run(Session *s, Portal *p, u64 max_rows)
     return true;
 }
 
-void
-portal_complete(Session *s, Portal *p)
+PortalEnd
+portal_end(const Portal *p)
 {
-    if (p->with_rows)
-        reply_complete_rows(s->wire, p->tag, p->rows);
+    return (PortalEnd){p->tag, p->with_rows, p->rows};
+}
+
+void
+portal_complete(Session *s, const PortalEnd *end)
+{
+    if (end->with_rows)
+        reply_complete_rows(s->wire, end->tag, end->rows);
     else
-        reply_complete(s->wire, p->tag);
+        reply_complete(s->wire, end->tag);
 }

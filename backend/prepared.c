@@ -36,15 +36,8 @@ void
 prepared_put(Session *s, const char *name, CachedPlan *plan)
 {
     Prepared **at = place_of(s, name);
-    if (*at && *name)
+    if (*at)
         err_throw(ERR_DUPLICATE_PREPARED_STATEMENT, "prepared statement \"%s\" already exists", name);
-    if (*at) {
-        /* The unnamed one: only its plan changes. */
-        plans_hold(plan);
-        plans_release(s, (*at)->plan);
-        (*at)->plan = plan;
-        return;
-    }
     Prepared *p = malloc(sizeof *p + strlen(name) + 1);
     if (!p)
         err_throw(ERR_OUT_OF_MEMORY, "out of memory");

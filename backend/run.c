@@ -90,7 +90,7 @@ run_statement(Session *s, Portal *p)
         run_write(s, p);
         break;
     case BST_LOCK:
-        if (!txn_is_open(s->txn))
+        if (!transaction_in_block(s))
             err_throw(ERR_NO_ACTIVE_TRANSACTION, "LOCK TABLE can only be used in transaction blocks");
         run_write(s, p);
         break;
@@ -108,7 +108,7 @@ run_statement(Session *s, Portal *p)
     case BST_DEALLOCATE:
     case BST_DISCARD:
     case BST_ALTER_ROLE:
-        p->tag = utility_run(s, b);
+        p->tag = utility_run(s, b, p->tag);
         break;
     case BST_NOOP: /* VACUUM, ANALYZE: nothing to do, and the tag says it was done */
         break;

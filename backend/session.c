@@ -3,8 +3,8 @@
  *    The session loop and its one catch.
  *
  * Each turn: tell the client that we are ready when that is due; wait; take one message; do it. An error unwinds to session_run, is sent, and what the
- * message held is dropped: portals, the message's memory, the snapshot, what SET changed. After an error in an extended message all is skipped up to
- * Sync. A fatal one ends the process.
+ * message held is dropped; what becomes of the transaction is transaction_abort's to say. After an error in an extended message all is skipped up to Sync. A fatal
+ * one ends the process.
  *
  * Writes: the box's state, statement and counters.
  * Fails: an error while recovering from one, or a lost connection, ends the process; nothing shared is left half done (I1).
@@ -25,6 +25,8 @@
 static NORETURN void
 leave(Session *s, int status)
 {
+    if (s->signed_in && txn_is_open(s->txn))
+        txn_rollback(s->txn); /* so that nobody waits for its locks until the process was reaped */
     if (conf_int(&s->boot->conf, log_connections))
         say_info("connection of %s from %s ended", s->role_name, s->boot->client_text);
     _exit(status);
@@ -44,6 +46,8 @@ session_apply_gucs(Session *s)
     s->format = f;
     s->lock_timeout_ms = (i32)conf_int(&s->boot->conf, lock_timeout);
     s->statement_timeout_ms = conf_int(&s->boot->conf, statement_timeout);
+    s->idle_transaction_ms = conf_int(&s->boot->conf, idle_in_transaction_session_timeout);
+    s->idle_session_ms = guc_number(s->guc, GUC_idle_session_timeout);
 }
 
 static void
@@ -69,12 +73,13 @@ session_notice(Session *s, ReplySeverity severity, ErrCode code, const char *tex
     reply_error(s->wire, severity, &err);
 }
 
-/* ---- statements and the implicit transaction ---- */
+/* ---- statements ---- */
 
 const Root *
 session_root(Session *s)
 {
-    return txn_root(s->txn);
+    s->transaction.looked = true;
+    return txn_snapshot(s->txn)->root;
 }
 
 void
@@ -86,7 +91,7 @@ session_statement_begin(Session *s, const char *text, u32 len)
     memcpy(b->statement, text, n);
     b->statement[n] = 0;
     b->statements++;
-    b->statement_start_us = s->statement_start_us = s->now_us;
+    b->statement_start_us = s->statement_us;
     s->source = text;
     publish_u32(&b->state, BOX_ACTIVE);
     interrupt_check();
@@ -113,7 +118,7 @@ session_statement_end(Session *s)
     char text[BOX_STATEMENT_BYTES];
     interrupt_statement_end();
     if (UNLIKELY(limit_ms >= 0) && s->source) {
-        i64 took_us = env->wall_us() - s->statement_start_us;
+        i64 took_us = env->wall_us() - s->statement_us;
         if (took_us >= limit_ms * 1000)
             say_info("statement of %s took %lld.%03lld ms: %s", s->role_name, (long long)(took_us / 1000), (long long)(took_us % 1000),
                      loggable_statement(s, text));
@@ -121,46 +126,29 @@ session_statement_end(Session *s)
     s->source = NULL;
 }
 
-void
-session_count_write(Session *s, const ParsedStmt *stmt)
-{
-    if (strcmp(guc_text(s->guc, GUC_default_transaction_read_only), "on") == 0 || strcmp(guc_text(s->guc, GUC_transaction_read_only), "on") == 0)
-        err_throw(ERR_READ_ONLY_TRANSACTION, "cannot execute %s in a read-only transaction", stmt->tag);
-    if (s->writes++)
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, "several writing statements in one transaction are not supported yet");
-}
-
-static void
-forget_transaction(Session *s)
-{
-    portal_close_all(s);
-    arena_reset(s->message);
-    txn_end_statement(s->txn);
-    s->writes = 0;
-    s->now_us = 0;
-}
-
-void
-session_end_transaction(Session *s)
-{
-    portal_close_all(s);
-    txn_end_statement(s->txn);
-    guc_commit(s->guc);
-    s->box->commits += s->now_us != 0;
-    s->writes = 0;
-    s->now_us = 0;
-}
-
 /* ---- the loop ---- */
 
 static void
 go_idle(Session *s)
 {
-    if (!portal_any_suspended(s))
-        txn_end_statement(s->txn);
+    transaction_end_statement(s);
     if (s->box->state != BOX_IDLE)
         publish_u32(&s->box->state, BOX_IDLE);
     proc_flag_take(PROC_RELOAD); /* new sessions see reloaded settings */
+}
+
+/* From ReadyForQuery to the next message. */
+static void
+limit_idleness(Session *s, char status)
+{
+    i64 ms = status == 'I' ? s->idle_session_ms : s->idle_transaction_ms;
+    if (LIKELY(ms <= 0))
+        return;
+    u64 deadline_ns = env->monotonic_ns() + (u64)ms * 1000000;
+    if (status == 'I')
+        wire_deadline(s->wire, deadline_ns, ERR_IDLE_SESSION_TIMEOUT, "terminating connection due to idle-session timeout");
+    else
+        wire_deadline(s->wire, deadline_ns, ERR_IDLE_IN_TRANSACTION_TIMEOUT, "terminating connection due to idle-in-transaction timeout");
 }
 
 static void
@@ -168,9 +156,11 @@ say_ready(Session *s)
 {
     session_apply_gucs(s);
     session_report_parameters(s);
-    reply_ready(s->wire, 'I');
+    char status = transaction_status(s);
+    reply_ready(s->wire, status);
     s->ready_due = false;
     wire_flush(s->wire);
+    limit_idleness(s, status);
 }
 
 static void
@@ -190,11 +180,14 @@ do_message(Session *s, const WireMsg *m)
     case MSG_F_FLUSH: wire_flush(s->wire); break;
     case MSG_F_SYNC:
         s->in_extended = s->skip_to_sync = false;
-        session_end_transaction(s);
+        transaction_implicit_end(s);
+        transaction_finish(s);
         s->ready_due = true;
         break;
     case MSG_F_FUNCTION_CALL:
         s->in_extended = false;
+        transaction_start(s);
+        transaction_admit(s, NULL);
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "function calls by message are not supported");
     case MSG_F_TERMINATE: leave(s, 0);
     default: break; /* what is left of a COPY that failed */
@@ -211,6 +204,7 @@ turn(Session *s)
         go_idle(s);
     if (!wire_read(s->wire, PHASE_COMMAND, &m))
         leave(s, 0);
+    wire_deadline(s->wire, 0, ERR_NONE, NULL);
     if (s->skip_to_sync && m.type != MSG_F_SYNC && m.type != MSG_F_TERMINATE)
         return;
     arena_reset(s->message);
@@ -237,10 +231,9 @@ recover(Session *s, const Catch *c)
             wire_flush(s->wire);
         leave(s, err.code == ERR_ADMIN_SHUTDOWN || err.code == ERR_CONNECTION_FAILURE ? 0 : 1);
     }
-    forget_transaction(s);
-    guc_rollback(s->guc);
-    session_apply_gucs(s);
-    s->box->rollbacks++;
+    transaction_abort(s);
+    arena_reset(s->message);
+    s->running = NULL;
     s->source = NULL;
     if (s->in_extended) {
         s->skip_to_sync = true;

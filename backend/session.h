@@ -5,7 +5,8 @@
  * Lifetimes: `arena` the session; `message` one simple Query, or one statement of it, or one extended message; a Plan its CachedPlan's arena; a
  * portal's rows and parameters the portal's arena.
  *
- * One implicit transaction lasts from the first statement to Sync, or a simple Query. It may hold one write; writes are autocommit.
+ * The transaction is transaction.c's: every message that may need one begins with transaction_start, every statement ends with transaction_finish or
+ * transaction_end_statement.
  */
 #ifndef SESSION_H
 #define SESSION_H
@@ -42,14 +43,16 @@ typedef struct CachedPlan {
     bool returns_rows;
 } CachedPlan;
 
-typedef enum PortalState { PORTAL_READY, PORTAL_ROWS, PORTAL_DONE } PortalState;
+typedef enum PortalState { PORTAL_READY, PORTAL_ROWS, PORTAL_DONE, PORTAL_FAILED } PortalState;
 
 struct Portal {
     Portal *next;
     char name[NAME_BYTES];
     bool is_open;
     PortalState state;
-    CachedPlan *plan; /* a reference */
+    u32 level;        /* of savepoints, where it was opened (transaction_level) */
+    CachedPlan *plan; /* a reference; NULL when it has failed */
+    bool returned_rows; /* of one that has failed */
     Arena *arena;
     Value *params;
     u32 param_count;
@@ -68,6 +71,33 @@ struct Portal {
     bool with_rows;
 };
 
+typedef enum TransactionState {
+    TRANSACTION_NONE,
+    TRANSACTION_STARTED,  /* implicit: ends with the Query or at Sync */
+    TRANSACTION_IMPLICIT, /* the same, of several statements: what PostgreSQL calls a block as well */
+    TRANSACTION_BLOCK,    /* between BEGIN and its end */
+    TRANSACTION_FAILED,   /* a block after an error */
+} TransactionState;
+
+/* What the statement that has just run asks of transaction_finish. */
+typedef enum TransactionEnds { ENDS_NOT, ENDS_COMMIT, ENDS_ROLLBACK, ENDS_ROLLBACK_TO } TransactionEnds;
+
+typedef struct TransactionModes { u8 isolation; bool read_only, deferrable; } TransactionModes;
+typedef struct Savepoint Savepoint;
+
+typedef struct Transaction {
+    TransactionState state;
+    TransactionEnds ends;
+    bool chain;      /* with `ends`: another block follows */
+    bool looked;     /* a statement has needed a snapshot: modes are fixed */
+    bool pipelined;  /* an Execute has run in it: what follows is a statement of several */
+    bool at_once;    /* ends with the running statement, whatever follows before the Sync */
+    TransactionModes modes, shown, defaults; /* in force; as the parameters say; of new transactions */
+    u64 defaults_serial;
+    TxnIsolation autocommit_level;           /* as txn knows it */
+    Savepoint *newest, *target;              /* target: of ROLLBACK TO */
+} Transaction;
+
 typedef struct Session {
     Boot *boot;
     Wire *wire;
@@ -81,17 +111,18 @@ typedef struct Session {
     u64 guc_seen, format_serial; /* serial of the parameters looked at; grows when `format` changes */
     TypeFormat format;
     i32 lock_timeout_ms;
-    i64 statement_timeout_ms;
+    i64 statement_timeout_ms, idle_session_ms, idle_transaction_ms;
     u64 memory_limit_bytes;
     PlanCache *plans;
     Prepared *prepared[64];
     Prepared *unnamed_statement;
     Portal unnamed, *portals, *spare_portals; /* named and open; closed, for reuse */
-    i64 now_us;          /* of the implicit transaction, 0 not begun */
-    u32 writes;          /* write statements of the implicit transaction */
+    Portal *running;     /* an error now is its failure */
+    Transaction transaction;
+    i64 now_us;          /* when the transaction began */
+    i64 statement_us;    /* when the Query or Execute came */
     bool signed_in, skip_to_sync, in_extended, recovering, ready_due;
     const char *source;  /* text of the running statement, for log lines */
-    i64 statement_start_us;
 } Session;
 
 /* ---- session.c ---- */
@@ -104,12 +135,42 @@ void session_apply_gucs(Session *s);
 /* The statement begins and ends: timer, box, log line. */
 void session_statement_begin(Session *s, const char *text, u32 len);
 void session_statement_end(Session *s);
-/* The implicit transaction ends well. */
-void session_end_transaction(Session *s);
+/* The catalog at the running statement's snapshot: it has looked at data then. */
 const Root *session_root(Session *s);
-/* One more write is about to run: 0A000 when it is the second of the implicit transaction, 25006 when it is to be read-only. */
-void session_count_write(Session *s, const ParsedStmt *stmt);
 void session_notice(Session *s, ReplySeverity severity, ErrCode code, const char *text);
+
+/* ---- transaction.c ---- */
+/* A message begins one when there is none. */
+void transaction_start(Session *s);
+/* One of several statements is about to run: what was begun by messages is a block to those who ask, until transaction_implicit_end. */
+void transaction_implicit(Session *s);
+void transaction_implicit_end(Session *s);
+/* What is written from now on is staged, not committed by its statement. */
+void transaction_stage(Session *s);
+/* 25P02 when the block has failed, unless the statement (NULL: an empty one) ends that. */
+void transaction_admit(const Session *s, const ParsedStmt *stmt);
+/* 25006 for a write in a read-only transaction. */
+void transaction_admit_write(const Session *s, const ParsedStmt *stmt);
+/* The same, now that it is known whether the statement locks rows. */
+void transaction_admit_plan(const Session *s, const CachedPlan *plan);
+/* 25001 for a statement that must be alone; else its transaction ends with it. */
+void transaction_admit_alone(Session *s, const ParsedStmt *stmt);
+/* BEGIN and its like, up to what transaction_finish does. Returns the tag. */
+const char *transaction_run(Session *s, const BStmt *b, const char *tag);
+/* GUC_transaction_*: SET TRANSACTION, SET. */
+void transaction_set_mode(Session *s, GucId id, const char *value);
+/* The last statement of a Query, a transaction statement, or Sync: what was asked for happens, an implicit transaction is committed. */
+void transaction_finish(Session *s);
+/* The statement has ended, its transaction has not. */
+void transaction_end_statement(Session *s);
+/* After an error. Does not throw. */
+void transaction_abort(Session *s);
+/* SET LOCAL, LOCK and the like make sense here: a block, or one of several statements. */
+bool transaction_in_block(const Session *s);
+/* As ReadyForQuery says it: I, T, E. */
+char transaction_status(const Session *s);
+/* 1, and one more for every savepoint. */
+u32 transaction_level(const Session *s);
 
 /* ---- simple.c ---- */
 void simple_query(Session *s, const WireMsg *m);
@@ -159,20 +220,33 @@ Portal *portal_find(Session *s, const char *name);
 Portal *portal_open(Session *s, const char *name, CachedPlan *plan);
 void portal_close(Session *s, Portal *p);
 void portal_close_all(Session *s);
+/* Those opened at this level of savepoints or within it. */
+void portal_close_from(Session *s, u32 level);
+/* The same and the running one can not go on, but exist until their level ends. */
+void portal_fail_from(Session *s, u32 level);
+/* They belong to the level outside of this one now. */
+void portal_move_out(Session *s, u32 level);
 /* Make it ready to give rows: a write has then happened. portal_run does it when it was not done. */
 void portal_start(Session *s, Portal *p);
 /* Bind and plan again; the result must have the same columns. */
 void portal_plan_again(Session *s, Portal *p);
 /* Start it (first time) and send up to max_rows (0: all). true: complete. */
 bool portal_run(Session *s, Portal *p, u64 max_rows);
-/* Rows of every suspended portal but this one are drawn into memory, so that the transaction may move on. */
-void portal_detach_others(Session *s, const Portal *but);
-bool portal_any_suspended(const Session *s);
+/* Rows of every suspended portal but this one are drawn into memory, so that the snapshot may move on; with `waiting` also of those that were bound
+ * to a query and have not begun: they show what was there when they were bound. true: there were some. */
+bool portal_detach_others(Session *s, const Portal *but, bool waiting);
+/* It writes or locks rows: what it waits for makes it go on at a newer snapshot. */
+bool portal_moves(const Portal *p);
+/* A portal needs the snapshot. */
+bool portal_any_holds(const Session *s);
 /* Rows made at once: columns of text. */
 void portal_set_rows(Portal *p, u32 column_count, const Str *values, u64 row_count);
 
-/* CommandComplete of a portal that is complete. */
-void portal_complete(Session *s, Portal *p);
+/* What is left to say of a portal that is complete; it may then be closed. */
+typedef struct PortalEnd { const char *tag; bool with_rows; u64 rows; } PortalEnd;
+PortalEnd portal_end(const Portal *p);
+/* CommandComplete. */
+void portal_complete(Session *s, const PortalEnd *end);
 
 /* ---- run.c ---- */
 /* A statement that is not a SELECT: runs it and sets the portal's tag; SHOW and EXPLAIN fill its rows. */
@@ -195,6 +269,6 @@ void utility_describe(Session *s, CachedPlan *p, Arena *a);
 void utility_show(Session *s, Portal *p);
 void utility_explain(Session *s, Portal *p);
 /* SET, RESET, transaction statements, DEALLOCATE, DISCARD, CHECKPOINT, ALTER ROLE: to the tag that completes it. */
-const char *utility_run(Session *s, const BStmt *b);
+const char *utility_run(Session *s, const BStmt *b, const char *tag);
 
 #endif

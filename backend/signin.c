@@ -141,7 +141,7 @@ set_parameters(Session *s, const Startup *start)
 {
     Error err;
     for (u32 i = 0; i < start->param_count; i++)
-        if (!guc_set(s->guc, start->params[i].name, start->params[i].value, true, &err))
+        if (!guc_set(s->guc, start->params[i].name, start->params[i].value, GUC_SCOPE_STARTUP, &err))
             err_rethrow_fatal(&err);
     guc_fix(s->guc, GUC_is_superuser, s->superuser ? "on" : "off");
     guc_fix(s->guc, GUC_session_authorization, s->role_name);
@@ -199,7 +199,9 @@ signin(Session *s)
 {
     Boot *b = s->boot;
     Startup start;
-    wire_limits(s->wire, WIRE_STARTUP_MAX, env->monotonic_ns() + (u64)conf_int(&b->conf, authentication_timeout) * 1000000);
+    wire_limit(s->wire, WIRE_STARTUP_MAX);
+    wire_deadline(s->wire, env->monotonic_ns() + (u64)conf_int(&b->conf, authentication_timeout) * 1000000, ERR_QUERY_CANCELED,
+                  "canceling authentication due to timeout");
     if (!startup_read(s->wire, s->message, &start, cancel_other, s))
         _exit(0);
     check_server_state(s);
@@ -212,7 +214,8 @@ signin(Session *s)
     set_parameters(s, &start);
     report(s);
     harden_process();
-    wire_limits(s->wire, 0, 0);
+    wire_limit(s->wire, 0);
+    wire_deadline(s->wire, 0, ERR_NONE, NULL);
     proc_title("%s %s %s", s->role_name, s->database, b->client_text);
     if (conf_int(&b->conf, log_connections))
         say_info("connection of %s from %s", s->role_name, b->client_text);

@@ -1,6 +1,6 @@
 /*
  * utility.c
- *    What the session answers by itself: SET, SHOW, RESET, EXPLAIN, transaction statements, DEALLOCATE, DISCARD, CHECKPOINT.
+ *    What the session answers by itself: SET, SHOW, RESET, EXPLAIN, DEALLOCATE, DISCARD, CHECKPOINT.
  */
 #include "backend/session.h"
 
@@ -131,28 +131,25 @@ utility_explain(Session *s, Portal *p)
 /* ---- without rows ---- */
 
 static void
-set_parameters(Session *s, const BStmt *b)
+set_parameter(Session *s, const BSetting *to, GucScope scope)
 {
+    GucId id = guc_transaction_parameter(to->name);
     Error err;
-    if (b->local) {
-        /* Outside of a block it would end with this statement, that is at once. */
-        bool transaction = strncmp(b->name, "transaction_", 12) == 0;
-        session_notice(s, REPLY_WARNING, ERR_NO_ACTIVE_TRANSACTION,
-                       transaction ? "SET TRANSACTION can only be used in transaction blocks" : "SET LOCAL can only be used in transaction blocks");
-        return;
-    }
-    for (u32 i = 0; i < b->setting_count; i++)
-        CHECKED(guc_set(s->guc, b->settings[i].name, b->settings[i].value, false, &err), &err);
-    session_apply_gucs(s);
+    if (id != GUC_COUNT && to->value)
+        transaction_set_mode(s, id, to->value);
+    else
+        CHECKED(guc_set(s->guc, to->name, to->value, scope, &err), &err);
 }
 
-static const char *
-run_transaction(Session *s, const BStmt *b)
+static void
+set_parameters(Session *s, const BStmt *b)
 {
-    if (b->txn == BTXN_BEGIN)
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, "transaction blocks are not supported yet");
-    session_notice(s, REPLY_WARNING, ERR_NO_ACTIVE_TRANSACTION, "there is no transaction in progress");
-    return b->txn == BTXN_COMMIT ? "COMMIT" : "ROLLBACK";
+    if (b->local && !transaction_in_block(s))
+        session_notice(s, REPLY_WARNING, ERR_NO_ACTIVE_TRANSACTION,
+                       b->set_transaction ? "SET TRANSACTION can only be used in transaction blocks" : "SET LOCAL can only be used in transaction blocks");
+    for (u32 i = 0; i < b->setting_count; i++)
+        set_parameter(s, &b->settings[i], b->local ? GUC_SCOPE_LOCAL : GUC_SCOPE_SESSION);
+    session_apply_gucs(s);
 }
 
 static const char *
@@ -196,7 +193,7 @@ reset(Session *s, const BStmt *b)
     if (!b->name || strcasecmp(b->name, "all") == 0)
         CHECKED(guc_reset_all(s->guc, &err), &err);
     else
-        CHECKED(guc_set(s->guc, b->name, NULL, false, &err), &err);
+        CHECKED(guc_set(s->guc, b->name, NULL, GUC_SCOPE_SESSION, &err), &err);
     session_apply_gucs(s);
 }
 
@@ -242,12 +239,12 @@ alter_role(Session *s, const BStmt *b)
 }
 
 const char *
-utility_run(Session *s, const BStmt *b)
+utility_run(Session *s, const BStmt *b, const char *tag)
 {
     switch ((int)b->kind) {
     case BST_SET: set_parameters(s, b); return "SET";
     case BST_RESET: reset(s, b); return "RESET";
-    case BST_TRANSACTION: return run_transaction(s, b);
+    case BST_TRANSACTION: return transaction_run(s, b, tag);
     case BST_DEALLOCATE: return deallocate(s, b);
     case BST_DISCARD: return discard(s, b);
     case BST_CHECK: check_database(s); return "CHECK DATABASE";

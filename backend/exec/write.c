@@ -158,12 +158,12 @@ outcome_of(TxnOutcome o)
     return o == TXN_DONE ? EXEC_DONE : EXEC_REPLAN;
 }
 
-/* A RETRY has the lock: there is nothing to be read again. */
+/* A RETRY has the lock: there is nothing to be read again. It takes no snapshot, so that a REPEATABLE READ one comes after the locks. */
 static ExecOutcome
 lock_tables(ExecContext *ctx, const BStmt *stmt)
 {
     for (u32 i = 0; i < stmt->lock_count; i++) {
-        const TableShm *t = store_table(txn_snapshot(ctx->txn)->root, stmt->lock_ids[i]);
+        const TableShm *t = store_table(txn_root(ctx->txn), stmt->lock_ids[i]);
         if (!t || txn_lock_table(ctx->txn, stmt->lock_ids[i], table_def(t)->schema_version, stmt->lock_mode, stmt->lock_wait) == TXN_REPLAN)
             return EXEC_REPLAN;
     }

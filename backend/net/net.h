@@ -55,9 +55,10 @@ bool wire_read_startup(Wire *w, WireMsg *ret);
 bool wire_has_input(const Wire *w);
 /* The next message stands complete in the buffer and is of this type. */
 bool wire_next_is(const Wire *w, MsgFront type);
-/* Bytes that may be received until the limit is lifted (0: none); and the moment (monotonic ns, 0: none) at which waiting ends with a
- * fatal 57014. Both serve sign-in. */
-void wire_limits(Wire *w, u64 received_max_bytes, u64 deadline_ns);
+/* Bytes that may be received until the limit is lifted (0: none). */
+void wire_limit(Wire *w, u64 received_max_bytes);
+/* The moment (monotonic ns, 0: none) at which waiting for the peer ends with this fatal error. */
+void wire_deadline(Wire *w, u64 deadline_ns, ErrCode code, const char *message);
 void wire_flush(Wire *w);
 bool wire_is_dead(const Wire *w);
 /* A single byte, at once: the answer to SSLRequest. */

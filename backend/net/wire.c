@@ -67,10 +67,17 @@ wire_is_dead(const Wire *w)
 }
 
 void
-wire_limits(Wire *w, u64 received_max_bytes, u64 deadline_ns)
+wire_limit(Wire *w, u64 received_max_bytes)
 {
     w->received_max = received_max_bytes;
+}
+
+void
+wire_deadline(Wire *w, u64 deadline_ns, ErrCode code, const char *message)
+{
     w->deadline_ns = deadline_ns;
+    w->deadline_code = code;
+    w->deadline_message = message;
 }
 
 static NORETURN void
@@ -108,8 +115,10 @@ wait_for(Wire *w, WaitFor what)
     int timeout_ms = -1;
     if (w->deadline_ns) {
         u64 now = env->monotonic_ns();
-        if (now >= w->deadline_ns)
-            err_throw_fatal(ERR_QUERY_CANCELED, "canceling authentication due to timeout");
+        if (now >= w->deadline_ns) {
+            w->deadline_ns = 0; /* the error has to be sent */
+            err_throw_fatal(w->deadline_code, "%s", w->deadline_message);
+        }
         timeout_ms = (int)((w->deadline_ns - now) / 1000000) + 1;
     }
     look_at_interrupts(w, what);

@@ -12,6 +12,8 @@ struct Wire {
     size_t next;                 /* behind the message handed out last; start moves here at the next read */
     u64 received, received_max;  /* received_max 0: no limit */
     u64 deadline_ns;
+    ErrCode deadline_code;
+    const char *deadline_message;
     ByteBuf out;
 };
 

@@ -53,7 +53,7 @@ typedef struct ExprEnv {
     ExprSubquery subquery;
     void *sub_ctx;
     const TypeFormat *format;
-    i64 now_us;                 /* transaction start, for now() */
+    i64 now_us, statement_us;   /* when the transaction and the statement began: now(), statement_timestamp() */
     const char *role_name, *database;
     ExprCall call;              /* NULL: there is no session */
     void *session;

@@ -94,6 +94,9 @@ expr_run_session(ExprState *s, const Ins *ins, const Frame *f)
     case FOP_NOW:
         *(i64 *)data = s->env->now_us;
         return true;
+    case FOP_STATEMENT_TIMESTAMP:
+        *(i64 *)data = s->env->statement_us;
+        return true;
     case FOP_BACKEND_PID:
         *(i32 *)data = (i32)getpid();
         return true;

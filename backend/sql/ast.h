@@ -237,7 +237,7 @@ struct Stmt {
     StmtKind kind;
     u32 at;
     ASelect *select;      /* SELECT; source of INSERT (NULL: DEFAULT VALUES) */
-    AName name;           /* the table, role, setting */
+    AName name;           /* the table, role, setting, savepoint */
     AAlias *alias;
     bool only;
     PtrList columns;      /* INSERT, COPY: ASet */
@@ -256,7 +256,7 @@ struct Stmt {
     TableLockMode lock_mode;
     bool no_wait;
     PtrList settings;     /* SET, SHOW, RESET, BEGIN: ASetting */
-    bool local;
+    bool local, set_transaction; /* SET TRANSACTION is local, too */
     Stmt *explained;
     const char *explained_tag;
     BTxnKind txn;

@@ -95,8 +95,12 @@ bind_utility(Binder *b, BStmt *to, const Stmt *s)
     ensure(k < COUNT_OF(kinds));
     to->kind = kinds[k].to;
     to->local = s->local;
+    to->set_transaction = s->set_transaction;
     to->txn = s->txn;
+    to->chain = s->chain;
     take_settings(b, to, s);
+    if (s->kind == ST_TRANSACTION && s->name.count)
+        to->name = text_copy(b, s->name.parts[0]);
     if (s->kind == ST_ALTER_ROLE) {
         Str role = s->name.parts[0].ptr ? s->name.parts[0] : str_of(b->ctx->role_name);
         if (!catalog_find_role(b->ctx->root, role))

@@ -201,7 +201,7 @@ typedef struct BCopyOptions {
     u64 *force_null, *force_not_null, *force_quote; /* bitmaps over the columns copied; NULL: none */
 } BCopyOptions;
 
-typedef enum BTxnKind { BTXN_BEGIN, BTXN_COMMIT, BTXN_ROLLBACK } BTxnKind;
+typedef enum BTxnKind { BTXN_BEGIN, BTXN_COMMIT, BTXN_ROLLBACK, BTXN_SAVEPOINT, BTXN_RELEASE, BTXN_ROLLBACK_TO } BTxnKind;
 
 /* One name = value of SET; value NULL = DEFAULT. */
 typedef struct BSetting {
@@ -235,9 +235,10 @@ typedef struct BStmt {
     u32 notice_count;
     char **notices;      /* full text of NOTICE messages (PostgreSQL's) */
     /* SET, SHOW, RESET: setting name ("all" for SHOW ALL); value as one text, NULL = DEFAULT; local = SET LOCAL.
-     * DEALLOCATE: name, NULL = ALL. DISCARD: "all", "plans", "temp", "sequences". ALTER ROLE: role and password, NULL = none */
+     * set_transaction = SET TRANSACTION, which is local, too. DEALLOCATE: name, NULL = ALL. DISCARD: "all", "plans", "temp", "sequences".
+     * ALTER ROLE: role and password, NULL = none. SAVEPOINT, RELEASE, ROLLBACK TO: name */
     char *name, *text;
-    bool local;
+    bool local, set_transaction;
     /* SET TRANSACTION and SET SESSION CHARACTERISTICS may set several: all of them, the first is name and text, too. BEGIN: its modes, as
      * settings of the transaction ("transaction_isolation", "transaction_read_only", "transaction_deferrable") */
     u32 setting_count;
@@ -246,6 +247,7 @@ typedef struct BStmt {
     bool analyze, format_json;
     struct BStmt *explained;
     BTxnKind txn;
+    bool chain;          /* COMMIT, ROLLBACK AND CHAIN */
 } BStmt;
 
 #endif

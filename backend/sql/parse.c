@@ -296,6 +296,7 @@ sql_parse(Arena *a, const char *text, u32 len, u32 *ret_count)
         s->tree = parse_statement(&p, &s->tag, &s->is_write);
         s->tree->at = s->start;
         s->len = p.last_end - s->start;
+        parse_classify(s);
         ptrlist_add(a, &list, s);
         if (!parse_is_char(&p, ';') && parse_now(&p)->kind != T_END)
             parse_fail(&p);

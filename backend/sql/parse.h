@@ -108,5 +108,7 @@ void parse_vacuum(Parser *p, Stmt *s);
 void parse_unsupported(Parser *p, Stmt *s, const char *feature);
 /* One statement without its semicolon; *ret_tag and *ret_write as in ParsedStmt. */
 Stmt *parse_statement(Parser *p, const char **ret_tag, bool *ret_write);
+/* What the statement is to the transaction it runs in. */
+void parse_classify(ParsedStmt *s);
 
 #endif

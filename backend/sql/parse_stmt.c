@@ -11,8 +11,8 @@ static const struct { Keyword k; const char *tag; bool write; } REFUSED[] = {
     {KW_FETCH, "FETCH", false}, {KW_GRANT, "GRANT", true}, {KW_IMPORT, "IMPORT FOREIGN SCHEMA", true}, {KW_LISTEN, "LISTEN", false},
     {KW_LOAD, "LOAD", false}, {KW_MERGE, "MERGE", true}, {KW_MOVE, "MOVE", false},
     {KW_NOTIFY, "NOTIFY", false}, {KW_PREPARE, "PREPARE", false}, {KW_REASSIGN, "REASSIGN OWNED", true},
-    {KW_REFRESH, "REFRESH MATERIALIZED VIEW", true}, {KW_REINDEX, "REINDEX", true}, {KW_RELEASE, "RELEASE", false},
-    {KW_REVOKE, "REVOKE", true}, {KW_SAVEPOINT, "SAVEPOINT", false}, {KW_SECURITY, "SECURITY LABEL", true},
+    {KW_REFRESH, "REFRESH MATERIALIZED VIEW", true}, {KW_REINDEX, "REINDEX", true}, {KW_REVOKE, "REVOKE", true},
+    {KW_SECURITY, "SECURITY LABEL", true},
     {KW_UNLISTEN, "UNLISTEN", false},
 };
 
@@ -88,9 +88,36 @@ static const struct { Keyword k; const char *tag; bool write; ReadStmt read; } S
 static const char *
 transaction_tag(const Stmt *s, const Token *first)
 {
-    if (s->txn == BTXN_BEGIN)
-        return first->keyword == KW_START ? "START TRANSACTION" : "BEGIN";
-    return s->txn == BTXN_COMMIT ? "COMMIT" : "ROLLBACK";
+    switch (s->txn) {
+    case BTXN_BEGIN: return first->keyword == KW_START ? "START TRANSACTION" : "BEGIN";
+    case BTXN_COMMIT: return "COMMIT";
+    case BTXN_SAVEPOINT: return "SAVEPOINT";
+    case BTXN_RELEASE: return "RELEASE";
+    case BTXN_ROLLBACK:
+    case BTXN_ROLLBACK_TO: break;
+    }
+    return "ROLLBACK";
+}
+
+static bool
+looks_up_names(const Stmt *s)
+{
+    return s->kind != ST_TRANSACTION && s->kind != ST_SET && s->kind != ST_SHOW && s->kind != ST_RESET && s->kind != ST_CHECKPOINT;
+}
+
+void
+parse_classify(ParsedStmt *s)
+{
+    const Stmt *t = s->tree;
+    s->is_definition = s->is_write && t->kind != ST_INSERT && t->kind != ST_UPDATE && t->kind != ST_DELETE && t->kind != ST_COPY;
+    s->is_transaction = t->kind == ST_TRANSACTION;
+    s->ends_failed = s->is_transaction && (t->txn == BTXN_COMMIT || t->txn == BTXN_ROLLBACK || t->txn == BTXN_ROLLBACK_TO);
+    s->uses_catalog = looks_up_names(t);
+    s->needs_snapshot = s->uses_catalog && t->kind != ST_LOCK;
+    if (t->kind == ST_NOOP && strcmp(s->tag, "VACUUM") == 0)
+        s->not_in_block = "VACUUM";
+    else if (t->kind == ST_DISCARD && str_eq(LIST_AT(t->settings, ASetting, 0)->name, STR_LIT("all")))
+        s->not_in_block = "DISCARD ALL";
 }
 
 Stmt *

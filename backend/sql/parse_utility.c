@@ -172,7 +172,7 @@ read_special_set(Parser *p, Stmt *s)
             parse_unsupported(p, s, "SET TRANSACTION SNAPSHOT");
             return true;
         }
-        s->local = true;
+        s->local = s->set_transaction = true;
         read_transaction_modes(p, s, "transaction_", true);
     } else if (parse_is(p, KW_NAMES)) {
         parse_take(p);
@@ -339,57 +339,68 @@ read_begin_end(Parser *p)
 static void
 read_chain(Parser *p, Stmt *s)
 {
-    u32 at = parse_at(p);
     if (!parse_try(p, KW_AND))
         return;
-    bool no = parse_try(p, KW_NO);
+    s->chain = !parse_try(p, KW_NO);
     parse_expect(p, KW_CHAIN);
-    if (!no) {
-        s->chain = true;
-        s->unsupported = "AND CHAIN";
-        s->unsupported_at = at;
+}
+
+/* SAVEPOINT name | name; a savepoint may be called savepoint. */
+static void
+read_savepoint(Parser *p, Stmt *s)
+{
+    if (parse_is(p, KW_SAVEPOINT) && parse_is_col_id(p, 1))
+        parse_take(p);
+    s->name.at = parse_at(p);
+    s->name.count = 1;
+    s->name.parts[0] = parse_col_id(p);
+}
+
+/* Behind COMMIT, END, ROLLBACK, ABORT. */
+static void
+read_transaction_end(Parser *p, Stmt *s, Keyword verb)
+{
+    if ((verb == KW_COMMIT || verb == KW_ROLLBACK) && parse_is(p, KW_PREPARED)) {
+        parse_unsupported(p, s, verb == KW_COMMIT ? "COMMIT PREPARED" : "ROLLBACK PREPARED");
+        return;
     }
+    read_begin_end(p);
+    if (verb == KW_ROLLBACK && parse_try(p, KW_TO)) {
+        s->txn = BTXN_ROLLBACK_TO;
+        read_savepoint(p, s);
+        return;
+    }
+    s->txn = verb == KW_COMMIT || verb == KW_END ? BTXN_COMMIT : BTXN_ROLLBACK;
+    read_chain(p, s);
 }
 
 bool
 parse_transaction(Parser *p, Stmt *s)
 {
+    Keyword verb = parse_now(p)->keyword;
     s->kind = ST_TRANSACTION;
-    if (parse_is(p, KW_BEGIN)) {
+    if (verb == KW_BEGIN || verb == KW_START) {
         parse_take(p);
-        read_begin_end(p);
+        if (verb == KW_START)
+            parse_expect(p, KW_TRANSACTION);
+        else
+            read_begin_end(p);
         s->txn = BTXN_BEGIN;
         read_transaction_modes(p, s, "transaction_", false);
-    } else if (parse_is(p, KW_START)) {
+    } else if (verb == KW_COMMIT || verb == KW_END || verb == KW_ROLLBACK || verb == KW_ABORT) {
         parse_take(p);
-        parse_expect(p, KW_TRANSACTION);
-        s->txn = BTXN_BEGIN;
-        read_transaction_modes(p, s, "transaction_", false);
-    } else if (parse_is(p, KW_COMMIT) || parse_is(p, KW_END)) {
+        read_transaction_end(p, s, verb);
+    } else if (verb == KW_SAVEPOINT) {
         parse_take(p);
-        if (parse_is(p, KW_PREPARED)) {
-            parse_unsupported(p, s, "COMMIT PREPARED");
-            return true;
-        }
-        read_begin_end(p);
-        s->txn = BTXN_COMMIT;
-        read_chain(p, s);
-    } else if (parse_is(p, KW_ROLLBACK) || parse_is(p, KW_ABORT)) {
+        s->txn = BTXN_SAVEPOINT;
+        s->name = (AName){.count = 1, .at = parse_at(p)};
+        s->name.parts[0] = parse_col_id(p);
+    } else if (verb == KW_RELEASE) {
         parse_take(p);
-        if (parse_is(p, KW_PREPARED)) {
-            parse_unsupported(p, s, "ROLLBACK PREPARED");
-            return true;
-        }
-        read_begin_end(p);
-        if (parse_is(p, KW_TO)) {
-            parse_unsupported(p, s, "ROLLBACK TO SAVEPOINT");
-            return true;
-        }
-        s->txn = BTXN_ROLLBACK;
-        read_chain(p, s);
-    } else {
+        s->txn = BTXN_RELEASE;
+        read_savepoint(p, s);
+    } else
         return false;
-    }
     return true;
 }
 

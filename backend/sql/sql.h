@@ -15,6 +15,12 @@ typedef struct ParsedStmt {
     u32 start, len;  /* bytes of the source */
     const char *tag; /* command tag stem: "SELECT", "INSERT", "CREATE TABLE", … */
     bool is_write;   /* changes rows or catalog */
+    bool is_definition;  /* a write that is not of rows: CREATE, TRUNCATE, … */
+    bool is_transaction; /* BEGIN, COMMIT, SAVEPOINT, … */
+    bool ends_failed;    /* COMMIT, ROLLBACK, ROLLBACK TO: get through in a failed transaction */
+    bool uses_catalog;   /* all but transaction statements, SET, SHOW, RESET, CHECKPOINT */
+    bool needs_snapshot; /* the same but LOCK TABLE */
+    const char *not_in_block; /* the name of a statement that refuses to run in a transaction block ("VACUUM"), else NULL */
 } ParsedStmt;
 
 /* All statements of a text (valid UTF-8, checked here), in a's memory. Throws 42601 and others with a position. */

@@ -42,7 +42,7 @@ static const char *
 set(const char *name, const char *value)
 {
     Error err;
-    return guc_set(guc, name, value, false, &err) ? shown(name) : errcode_sqlstate(err.code);
+    return guc_set(guc, name, value, GUC_SCOPE_SESSION, &err) ? shown(name) : errcode_sqlstate(err.code);
 }
 
 START_TEST(values_are_checked_and_shown)
@@ -69,7 +69,8 @@ START_TEST(values_are_checked_and_shown)
     ck_assert_str_eq(shown("a.b"), "42704");
     ck_assert_str_eq(set("a.b", "c"), "c");
     ck_assert_str_eq(set("default_transaction_isolation", "Read Committed"), "read committed");
-    ck_assert_str_eq(set("default_transaction_isolation", "serializable"), "0A000");
+    ck_assert_str_eq(set("default_transaction_isolation", "SERIALIZABLE"), "serializable");
+    ck_assert_str_eq(set("default_transaction_isolation", "chaos"), "22023");
     ck_assert_str_eq(set("standard_conforming_strings", "off"), "0A000");
 }
 END_TEST
@@ -89,22 +90,93 @@ START_TEST(time_zones)
 }
 END_TEST
 
+static void
+set_local(const char *name, const char *value)
+{
+    Error err;
+    ck_assert(guc_set(guc, name, value, GUC_SCOPE_LOCAL, &err));
+}
+
 START_TEST(changes_can_be_undone)
 {
     Error err;
     make_guc();
-    ck_assert(guc_set(guc, "application_name", "start", true, &err));
+    ck_assert(guc_set(guc, "application_name", "start", GUC_SCOPE_STARTUP, &err));
+    ck_assert_int_eq(guc_enter(guc), 1);
     set("application_name", "one");
     set("lock_timeout", "1s");
-    guc_commit(guc);
+    set("a.b", "one");
+    guc_leave(guc, 1, true);
+    guc_enter(guc);
     set("application_name", "two");
     set("lock_timeout", "2s");
-    guc_rollback(guc);
+    set("a.b", "two");
+    set("a.new", "x");
+    guc_leave(guc, 1, false);
     ck_assert_str_eq(shown("application_name"), "one");
     ck_assert_str_eq(shown("lock_timeout"), "1s");
+    ck_assert_str_eq(shown("a.b"), "one");
+    ck_assert_str_eq(shown("a.new"), "");
     ck_assert(guc_reset_all(guc, &err));
     ck_assert_str_eq(shown("application_name"), "start");
     ck_assert_str_eq(shown("lock_timeout"), "30s");
+    ck_assert_str_eq(shown("a.b"), "");
+}
+END_TEST
+
+/* Steps: s SET, l SET LOCAL (values count up), ( a savepoint, ) its release, < its rollback. At the end the value in the transaction, after its commit
+ * and after its rollback; expected from PostgreSQL's rules. */
+START_TEST(levels_of_set_and_set_local)
+{
+    static const struct { const char *steps, *within, *committed; } CASES[] = {
+        {"s", "1", "1"},       {"l", "1", "0"},         {"sl", "2", "1"},       {"ls", "2", "2"},     {"sls", "3", "3"},      {"lsl", "3", "2"},
+        {"(s)", "1", "1"},     {"(s<", "0", "0"},       {"(l)", "1", "0"},      {"s(l)", "2", "1"},   {"s(l<", "1", "1"},     {"l(s)", "2", "2"},
+        {"l(l)", "2", "0"},    {"s(sl)", "3", "2"},     {"l(sl)", "3", "2"},    {"sl(s)", "3", "3"},  {"sl(l)", "3", "1"},    {"sl(l<", "2", "1"},
+        {"((s))", "1", "1"},   {"((l))", "1", "0"},     {"s((l))", "2", "1"},   {"s((l)<", "1", "1"}, {"((s)<", "0", "0"},    {"s(s(s<)", "2", "2"},
+        {"(s(l))", "2", "1"},  {"(l(s)l)", "3", "2"},   {"((sl)s)", "3", "3"},  {"sl(sl<", "2", "1"}, {"((s<l)", "2", "0"},
+    };
+    for (size_t i = 0; i < COUNT_OF(CASES); i++)
+        for (int keep = 0; keep < 2; keep++) {
+            make_guc();
+            u32 level = guc_enter(guc);
+            char value[2] = "0";
+            set("application_name", value);
+            guc_leave(guc, level, true);
+            level = guc_enter(guc);
+            for (const char *p = CASES[i].steps; *p; p++) {
+                value[0] += *p == 's' || *p == 'l';
+                if (*p == 's')
+                    set("application_name", value);
+                else if (*p == 'l')
+                    set_local("application_name", value);
+                else if (*p == '(')
+                    level = guc_enter(guc);
+                else
+                    guc_leave(guc, level--, *p == ')');
+            }
+            ck_assert_int_eq(level, 1);
+            ck_assert_msg(strcmp(shown("application_name"), CASES[i].within) == 0, "%s: %s", CASES[i].steps, shown("application_name"));
+            guc_leave(guc, 1, keep);
+            ck_assert_msg(strcmp(shown("application_name"), keep ? CASES[i].committed : "0") == 0, "%s %d: %s", CASES[i].steps, keep,
+                          shown("application_name"));
+        }
+}
+END_TEST
+
+START_TEST(parameters_of_the_transaction)
+{
+    Error err;
+    make_guc();
+    ck_assert_int_eq(guc_transaction_parameter("Transaction_Isolation"), GUC_transaction_isolation);
+    ck_assert_int_eq(guc_transaction_parameter("application_name"), GUC_COUNT);
+    guc_enter(guc);
+    guc_put(guc, GUC_transaction_read_only, "on");
+    ck_assert(guc_reset_all(guc, &err));
+    ck_assert_str_eq(shown("transaction_read_only"), "on");
+    ck_assert(!guc_set(guc, "transaction_read_only", NULL, GUC_SCOPE_SESSION, &err));
+    ck_assert_int_eq(err.code, ERR_FEATURE_NOT_SUPPORTED);
+    set("idle_session_timeout", "2min");
+    ck_assert_int_eq(guc_number(guc, GUC_idle_session_timeout), 120000);
 }
 END_TEST
 
@@ -187,6 +259,8 @@ main(void)
     tcase_add_test(t, values_are_checked_and_shown);
     tcase_add_test(t, time_zones);
     tcase_add_test(t, changes_can_be_undone);
+    tcase_add_test(t, levels_of_set_and_set_local);
+    tcase_add_test(t, parameters_of_the_transaction);
     tcase_add_test(t, thirteen_parameters_are_reported_and_then_changes);
     tcase_add_test(t, a_hardened_process_has_no_way_out);
     suite_add_tcase(suite, t);

@@ -177,10 +177,10 @@ START_TEST(a_deadline_ends_waiting)
 {
     WireMsg m;
     open_pair();
-    wire_limits(wire, 0, 1);
+    wire_deadline(wire, 1, ERR_QUERY_CANCELED, "canceling authentication due to timeout");
     ck_assert(THROWS(wire_read_startup(wire, &m)));
     expect_error("57014", true);
-    wire_limits(wire, 100, 0);
+    wire_limit(wire, 100);
     static u8 much[200] = {0, 0, 1, 0};
     say(much, sizeof much);
     ck_assert(THROWS(wire_read_startup(wire, &m)));
