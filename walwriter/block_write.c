@@ -49,6 +49,10 @@ SlotDirShm *
 block_slot(const TableWork *tw, u64 block)
 {
     const DirShm *d = tw->t->dir;
+    if (UNLIKELY(block >= STAGED_BLOCK)) {
+        u64 owner = block - STAGED_BLOCK;
+        return owner < tw->staged_capacity ? tw->staged[owner] : NULL;
+    }
     return block < d->next_block && d->pub_chunks ? dir_slot(d, block) : NULL;
 }
 
@@ -72,6 +76,12 @@ static void
 free_piece(void *ctx, const void *piece, u64 bytes)
 {
     world_free(ctx, piece, bytes);
+}
+
+static void
+retire_piece(void *ctx, const void *piece, u64 bytes)
+{
+    world_retire(ctx, piece, bytes);
 }
 
 static void
@@ -170,7 +180,6 @@ block_room(World *w, TableWork *tw, SlotDirShm *slot, u32 rows, bool must)
     BlockShm *b = block_new(w, tw, capacity, must);
     if (!b)
         return false;
-    bool visible = slot_visible(slot);
     if (old) {
         for (u32 c = 0; c < b->column_count; c++) {
             memcpy((u8 *)(uintptr_t)b->slices[c].data, old->slices[c].data, (u64)slot->rows_applied * b->slices[c].width);
@@ -181,14 +190,8 @@ block_room(World *w, TableWork *tw, SlotDirShm *slot, u32 rows, bool must)
     publish_ptr(&slot->pub_block, (const BlockShm *)b);
     if (slot->kind == SLOT_CHAIN && capacity == BLOCK_ROWS)
         promise(w, slot, seal_bytes(tw));
-    if (old) {
-        for (u32 c = 0; c < old->column_count; c++) {
-            dispose(w, visible, old->slices[c].data, (u64)old->capacity * old->slices[c].width);
-            if (old->slices[c].nulls)
-                dispose(w, visible, old->slices[c].nulls, old->capacity);
-        }
-        dispose(w, visible, old, block_bytes(old->column_count));
-    }
+    if (old) /* a reader may stand in it: of the table, or the owner of a chain or private block */
+        walk_block(old, retire_piece, w);
     return true;
 }
 
@@ -225,11 +228,10 @@ world_take_rows(World *w, u32 table_id, u32 n, RowRange ret[2], Error *err)
     ret[0] = ret[1] = (RowRange){0};
     for (u32 r = 0; n > 0; r++) {
         SlotDirShm *slot = slot_to_fill(tw);
-        if (!slot) {
+        if (!slot && tw->t->dir->next_block < STAGED_BLOCK)
             slot = block_slot_new(w, tw, tw->t->dir->next_block, SLOT_OPEN, false);
-            if (!slot)
-                goto no_memory;
-        }
+        if (!slot)
+            goto no_memory;
         u32 take = MIN(n, BLOCK_ROWS - slot->rows_taken);
         if (!block_room(w, tw, slot, slot->rows_taken + take, false))
             goto no_memory;
@@ -286,6 +288,9 @@ block_forget_all(World *w, TableWork *tw)
         if (slot)
             promise(w, slot, 0);
     }
+    for (u64 owner = 0; owner < tw->staged_capacity; owner++)
+        if (tw->staged[owner])
+            block_drop_staged(w, tw, owner);
     tw->opens.count = tw->pending.count = 0;
 }
 
@@ -306,7 +311,7 @@ world_adopt_block(World *w, u32 table_id, u64 block, Error *err)
 {
     TableWork *tw = world_work(w, table_id);
     ensure(tw);
-    if (block == 0 || block > UINT32_MAX - 1)
+    if (block == 0 || block >= STAGED_BLOCK)
         return error_set(err, ERR_PROGRAM_LIMIT_EXCEEDED, "table has too many blocks");
     if (block_slot(tw, block))
         return true;
@@ -318,6 +323,81 @@ world_adopt_block(World *w, u32 table_id, u64 block, Error *err)
         return true;
     block_slot_drop(w, tw, slot);
     return false;
+}
+
+/* ---- private blocks of open transactions ---- */
+
+/* Nothing is promised for it: it is never sealed, and COMMIT asks for its rows' room again. */
+bool
+world_stage_rows(World *w, u32 table_id, u32 owner, u32 n, RowId *ret_first, Error *err)
+{
+    TableWork *tw = world_work(w, table_id);
+    u64 block = STAGED_BLOCK | owner;
+    ensure(tw);
+    SlotDirShm *slot = block_slot(tw, block);
+    if (!slot) {
+        slot = world_get(w, sizeof *slot);
+        if (!slot)
+            return world_full(err);
+        *slot = (SlotDirShm){.block_id = block, .pub_link_epoch = NOT_LINKED, .kind = SLOT_STAGED};
+        if (owner >= tw->staged_capacity) {
+            u64 old = tw->staged_capacity;
+            tw->staged = world_grow_private(tw->staged, MAX(owner + 1, 8u), &tw->staged_capacity, sizeof *tw->staged);
+            memset(tw->staged + old, 0, (tw->staged_capacity - old) * sizeof *tw->staged);
+        }
+        tw->staged[owner] = slot;
+    }
+    ensure(slot->rows_taken + n <= BLOCK_ROWS);
+    if (!block_room(w, tw, slot, slot->rows_taken + n, false))
+        return world_full(err);
+    *ret_first = ROW_ID(block, slot->rows_taken);
+    slot->rows_taken += n;
+    return world_has_room(w, err);
+}
+
+const SlotDirShm *
+world_staged_slot(World *w, u32 table_id, u32 owner)
+{
+    TableWork *tw = world_work(w, table_id);
+    return tw ? block_slot(tw, STAGED_BLOCK | owner) : NULL;
+}
+
+/* Its owner, the only reader, waits for the answer meanwhile or is dead. */
+void
+block_drop_staged(World *w, TableWork *tw, u64 owner)
+{
+    SlotDirShm *slot = tw->staged[owner];
+    tw->staged[owner] = NULL;
+    if (slot->pub_block)
+        walk_block(slot->pub_block, free_piece, w);
+    world_free(w, slot, sizeof *slot);
+}
+
+void
+world_drop_staged(World *w, u32 table_id, u32 owner)
+{
+    TableWork *tw = world_work(w, table_id);
+    if (tw && owner < tw->staged_capacity && tw->staged[owner])
+        block_drop_staged(w, tw, owner);
+}
+
+void
+world_cut_block(World *w, u32 table_id, u64 block, u32 rows)
+{
+    TableWork *tw = world_work(w, table_id);
+    SlotDirShm *slot = tw ? block_slot(tw, block) : NULL;
+    if (!slot || slot->kind == SLOT_OPEN || slot->kind == SLOT_SEALED)
+        return;
+    slot->rows_applied = MIN(slot->rows_applied, rows);
+    slot->rows_taken = slot->rows_applied;
+}
+
+u32
+world_block_rows(World *w, u32 table_id, u64 block)
+{
+    TableWork *tw = world_work(w, table_id);
+    const SlotDirShm *slot = tw ? block_slot(tw, block) : NULL;
+    return slot ? slot->rows_applied : 0;
 }
 
 /* ---- sealing ---- */

@@ -37,8 +37,26 @@ tx_done(Tx *tx)
     free(tx->columns);
     free(tx->changes);
     free(tx->bulk);
+    free(tx->marks);
+    free(tx->staged);
+    free(tx->own_keys);
     if (tx->arena)
         arena_free(tx->arena);
+}
+
+bool
+tx_grow(void *array_of_any, u32 *capacity, u32 want, size_t size)
+{
+    void **array = array_of_any;
+    if (want <= *capacity)
+        return true;
+    u32 n = MAX(want, *capacity * 2);
+    void *p = realloc(*array, (size_t)n * size);
+    if (!p)
+        return false;
+    *array = p;
+    *capacity = n;
+    return true;
 }
 
 void
@@ -77,13 +95,15 @@ tx_forget(Writer *w, Tx *tx)
 {
     if (tx->state == TX_PARKED)
         w->parked_count--;
+    kept_drop(w, tx);
     locks_release_all(w->locks, tx->slot, tx_granted, w);
     for (u32 i = 0; i < tx->bulk_count; i++)
         rowset_clear(&tx->bulk[i].rows);
     tx->bulk_count = 0;
     unlist_bulk(w, tx);
     tx->state = TX_IDLE;
-    tx->abandoned = tx->open = false;
+    tx->abandoned = tx->open = tx->failed = false;
+    tx->last_ordinal = 0;
     tx->part_count = tx->change_count = 0;
     if (tx->frame_capacity > FRAME_KEPT_BYTES) {
         free(tx->frame);
@@ -129,6 +149,19 @@ tx_drop_chain(Writer *w, Tx *tx)
         log_abort(w, tx->chain->id);
     chain_drop(w->world, tx->chain);
     tx->chain = NULL;
+}
+
+/* With nothing left and nothing before it the transaction is not open any more, whatever locks it keeps. */
+void
+tx_undo(Writer *w, Tx *tx, u32 ordinal)
+{
+    kept_undo(w, tx, ordinal);
+    tx_drop_chain(w, tx);
+    tx->last_ordinal = MIN(tx->last_ordinal, ordinal);
+    if (ordinal == 0)
+        tx->open = false;
+    if (!tx->open)
+        kept_drop(w, tx);
 }
 
 void
@@ -214,10 +247,30 @@ stage_parts(Writer *w, Tx *tx)
     tx->chain->staged_bytes += tx->request_len;
 }
 
+/* What a PART is told: where its rows are. */
+static void
+answer_staged(Writer *w, Tx *tx)
+{
+    BoxShm *b = shm_box(w->shm, tx->slot);
+    const PartView *p = tx->part_count ? &tx->parts[0] : NULL;
+    tx->open = true;
+    tx->last_ordinal = MAX(tx->ordinal, 1u) + (tx->part_count ? tx->part_count - 1 : 0);
+    answer_put(w, tx, ANS_STAGED, 0, tx->rows, NULL);
+    b->ans_row[0] = p ? p->first_row : 0;
+    b->ans_row[1] = p ? p->second_row : 0;
+    b->ans_slot = p && !tx->chain ? (u64)(uintptr_t)world_staged_slot(w->world, p->table_id, tx->slot) : 0;
+}
+
 void
 commit_add(Writer *w, Tx *tx)
 {
     u32 len;
+    if (tx->kind == REQ_PART && !tx->chain) {
+        tx->rows = count_rows(tx);
+        kept_add(w, tx);
+        answer_staged(w, tx);
+        return;
+    }
     if (tx->request_len == 0 && !tx->chain) { /* nothing to do is done */
         tx_forget(w, tx);
         answer_put(w, tx, ANS_OK, world_version(w->world), 0, NULL);
@@ -233,7 +286,7 @@ commit_add(Writer *w, Tx *tx)
         stage_parts(w, tx);
     }
     if (tx->kind == REQ_PART) {
-        answer_put(w, tx, ANS_STAGED, 0, tx->rows, NULL);
+        answer_staged(w, tx);
         return;
     }
     tx->state = TX_LOGGED;
@@ -302,15 +355,12 @@ apply(Writer *w, Tx *tx)
         tx->chain = NULL;
         return;
     }
-    for (u32 i = 0; i < tx->part_count; i++)
-        if (tx->parts[i].kind != PART_INSERT)
-            world_apply_deletes(w->world, &tx->parts[i], tx->lsn);
-    for (u32 i = 0; i < tx->part_count; i++)
-        if (tx->parts[i].kind != PART_DELETE)
-            world_apply_rows(w->world, &tx->parts[i]);
-    for (u32 i = 0; i < tx->part_count; i++)
-        if (tx->parts[i].kind == PART_UPDATE)
-            forward_rows(w, &tx->parts[i]);
+    for (u32 i = 0; i < tx->part_count; i++) {
+        const PartView *p = &tx->parts[i];
+        world_apply_part(w->world, p, tx->lsn);
+        if (p->kind == PART_UPDATE)
+            forward_rows(w, p);
+    }
     for (u32 i = 0; i < tx->change_count; i++) {
         const CatalogChange *c = &tx->changes[i];
         arena_reset(tx->arena);
@@ -362,15 +412,15 @@ group_failed(Writer *w, Group *g, ErrCode code, bool unknown)
         bool commit = g->items[i].commit, parked = tx->state == TX_PARKED;
         if (!commit && (!tx->chain || tx->state == TX_LOGGED))
             continue; /* ended before, or its commit fails with a later group */
+        if (!commit && !parked) { /* its next request is told; until then its owner may be reading what it staged */
+            tx->lost = code;
+            continue;
+        }
         if (tx->chain)
             chain_drop(w->world, tx->chain);
         tx->chain = NULL;
         bool gone = tx->abandoned;
         tx_forget(w, tx);
-        if (!commit && !parked) { /* the chain's next request is told */
-            tx->lost = code;
-            continue;
-        }
         if (gone)
             continue;
         if (unknown)

@@ -4,7 +4,8 @@
  *
  * For each run of rows of one block: newest_delete first, then the list entries, then the bits, each by a release store. A run of at least
  * BULK_DELETE_ROWS rows keeps the bitmap before it instead of an entry a row. Entries that no pin needs are left out when the list grows
- * (or go with the list, reclaim.c). Marking a marked row does nothing, so applying twice changes nothing.
+ * (or go with the list, reclaim.c). Marking a marked row does nothing, so applying twice changes nothing. A row that no publish has shown yet, which its
+ * own transaction deletes again, is dead for every version: its bit is all that it needs.
  *
  * Fails: delete_reserve. It makes the bitmap and the room in the list and promises the bitmap of bulk runs.
  */
@@ -35,10 +36,13 @@ void
 delete_mark_hole(World *w, TableWork *tw, SlotDirShm *slot, u32 first, u32 count)
 {
     u64 *bits = delete_bits(w, slot, true);
-    for (u32 o = first; o < first + count; o++)
+    for (u32 o = first; o < first + count; o++) {
+        if (delete_is_set(slot, o))
+            continue;
         publish_u64(&bits[o >> 6], bits[o >> 6] | (u64)1 << (o & 63));
-    slot->deleted_count += count;
-    tw->deleted_count += count;
+        slot->deleted_count++;
+        tw->deleted_count++;
+    }
 }
 
 void
@@ -61,6 +65,22 @@ run_length(const PartView *p, u32 from)
     while (from + n < p->row_count && ROW_BLOCK(p->old_rows[from + n]) == ROW_BLOCK(p->old_rows[from]))
         n++;
     return n;
+}
+
+static bool
+is_published(const SlotDirShm *slot, RowId id)
+{
+    return ROW_OFFSET(id) < slot->rows_published;
+}
+
+/* List entries that a run of n rows needs. */
+static u32
+run_entries(const SlotDirShm *slot, const u64 *rows, u32 n)
+{
+    u32 published = 0;
+    for (u32 i = 0; i < n; i++)
+        published += is_published(slot, rows[i]);
+    return published >= BULK_DELETE_ROWS ? 1 : published;
 }
 
 /* A list with room for `more` entries beside those promised; what no pin needs is left behind. */
@@ -102,9 +122,9 @@ take_back_promises(World *w, TableWork *tw, const PartView *p, u32 rows)
     for (u32 i = 0; i < rows;) {
         u32 n = run_length(p, i);
         SlotDirShm *slot = block_slot(tw, ROW_BLOCK(p->old_rows[i]));
-        u32 entries = n >= BULK_DELETE_ROWS ? 1 : n;
+        u32 entries = run_entries(slot, p->old_rows + i, n);
         slot->promised_entries -= MIN(slot->promised_entries, entries);
-        if (n >= BULK_DELETE_ROWS)
+        if (entries == 1 && n >= BULK_DELETE_ROWS)
             w->promised_delete_bytes -= MIN(w->promised_delete_bytes, (u64)BITMAP_BYTES);
         i += n;
     }
@@ -119,18 +139,18 @@ delete_reserve(World *w, TableWork *tw, const PartView *p, Error *err)
         SlotDirShm *slot = block_slot(tw, block);
         bool rows_exist = slot != NULL;
         for (u32 k = i; rows_exist && k < i + n; k++)
-            rows_exist = ROW_OFFSET(p->old_rows[k]) < slot->rows_applied;
+            rows_exist = ROW_OFFSET(p->old_rows[k]) < slot->rows_taken; /* taken: rows of the same commit */
         if (!rows_exist) {
             take_back_promises(w, tw, p, i);
             return error_set(err, ERR_PROTOCOL_VIOLATION, "change of a row that does not exist");
         }
-        u32 entries = n >= BULK_DELETE_ROWS ? 1 : n;
-        if (!delete_bits(w, slot, false) || !list_room(w, slot, entries, false)) {
+        u32 entries = run_entries(slot, p->old_rows + i, n);
+        if (!delete_bits(w, slot, false) || (entries && !list_room(w, slot, entries, false))) {
             take_back_promises(w, tw, p, i);
             return world_full(err);
         }
         slot->promised_entries += entries;
-        w->promised_delete_bytes += n >= BULK_DELETE_ROWS ? BITMAP_BYTES : 0;
+        w->promised_delete_bytes += entries == 1 && n >= BULK_DELETE_ROWS ? BITMAP_BYTES : 0;
         i += n;
     }
     if (world_has_room(w, err))
@@ -158,18 +178,18 @@ note_run(World *w, SlotDirShm *slot, const u64 *rows, u32 n, u64 version)
     if (last && last->version == version && last->what >= BLOCK_ROWS)
         return; /* the bitmap before this version is kept already */
     /* Runs may be cut otherwise than when they were reserved (a chain's deletes come sorted): make sure. */
-    u32 entries = n >= BULK_DELETE_ROWS ? 1 : n;
+    u32 entries = run_entries(slot, rows, n);
     if (!l || l->pub_count + entries > l->capacity)
         ensure(list_room(w, slot, entries, true));
     l = slot->pub_list;
-    if (n >= BULK_DELETE_ROWS) {
+    if (entries == 1 && n >= BULK_DELETE_ROWS) {
         u64 *before = world_must(w, BITMAP_BYTES);
         memcpy(before, slot->pub_bits, BITMAP_BYTES);
         append_entry(l, version, (u64)(uintptr_t)before);
         return;
     }
     for (u32 i = 0; i < n; i++)
-        if (!delete_is_set(slot, ROW_OFFSET(rows[i])))
+        if (is_published(slot, rows[i]) && !delete_is_set(slot, ROW_OFFSET(rows[i])))
             append_entry(l, version, ROW_OFFSET(rows[i]));
 }
 
@@ -177,8 +197,11 @@ static void
 mark_run(World *w, TableWork *tw, SlotDirShm *slot, const u64 *rows, u32 n, u64 version)
 {
     u32 fresh = 0;
-    for (u32 i = 0; i < n; i++)
+    for (u32 i = 0; i < n; i++) {
+        if (!is_published(slot, rows[i]))
+            delete_mark_hole(w, tw, slot, ROW_OFFSET(rows[i]), 1);
         fresh += !delete_is_set(slot, ROW_OFFSET(rows[i]));
+    }
     if (!fresh)
         return;
     if (version > slot->pub_newest_delete)
@@ -218,7 +241,7 @@ world_row_state(World *w, u32 table_id, RowId id)
     const SlotDirShm *slot = tw ? block_slot(tw, ROW_BLOCK(id)) : NULL;
     if (!slot || ROW_OFFSET(id) >= slot->rows_applied)
         return ROW_NONE;
-    if (slot->kind == SLOT_CHAIN)
+    if (slot->kind == SLOT_CHAIN || slot->kind == SLOT_STAGED)
         return ROW_STAGED;
     return delete_is_set(slot, ROW_OFFSET(id)) ? ROW_DELETED : ROW_LIVE;
 }

@@ -15,20 +15,6 @@
 
 /* ---- copying and parsing ---- */
 
-static bool
-grow_array(void **array, u32 *capacity, u32 want, size_t size)
-{
-    if (want <= *capacity)
-        return true;
-    u32 n = MAX(want, *capacity * 2);
-    void *p = realloc(*array, (size_t)n * size);
-    if (!p)
-        return false;
-    *array = p;
-    *capacity = n;
-    return true;
-}
-
 /* `len` was read from the box once, by intake_scan, which made room in the group for so much: the box may say something else by now. */
 static bool
 copy_request(Tx *tx, const BoxShm *b, u32 len, Error *err)
@@ -37,19 +23,16 @@ copy_request(Tx *tx, const BoxShm *b, u32 len, Error *err)
     tx->kind = (ReqKind)b->req_kind;
     tx->flags = b->req_flags;
     tx->ordinal = b->req_ordinal;
+    tx->statement = b->req_statement;
+    tx->savepoint = b->req_savepoint;
     tx->version = b->req_version;
     tx->deadline_ns = b->req_deadline_ns;
     tx->request_len = 0;
     if (len > BOX_AREA_BYTES || len % 8)
         return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: length");
-    need = CHAIN_RECORD_BYTES + len + COMMIT_RECORD_BYTES;
-    if (need > tx->frame_capacity) {
-        u8 *frame = realloc(tx->frame, MAX(need, 1024u));
-        if (!frame)
-            return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
-        tx->frame = frame;
-        tx->frame_capacity = MAX(need, 1024u);
-    }
+    need = CHAIN_RECORD_BYTES + tx->kept_len + len + COMMIT_RECORD_BYTES;
+    if (!tx_grow(&tx->frame, &tx->frame_capacity, MAX(need, 1024u), 1))
+        return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
     memcpy(tx_request(tx), b->area, len);
     tx->request_len = len;
     return true;
@@ -75,15 +58,15 @@ count_records(Tx *tx, Error *err)
         return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: cut record");
     if (parts && changes)
         return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "rows and catalog changes in one request are not supported");
-    if (!grow_array((void **)&tx->parts, &tx->part_capacity, parts, sizeof(PartView)) ||
-        !grow_array((void **)&tx->columns, &tx->column_capacity, columns, sizeof(PartColumn)) ||
-        !grow_array((void **)&tx->changes, &tx->change_capacity, changes, sizeof(CatalogChange)))
+    if (!tx_grow(&tx->parts, &tx->part_capacity, parts, sizeof(PartView)) ||
+        !tx_grow(&tx->columns, &tx->column_capacity, columns, sizeof(PartColumn)) ||
+        !tx_grow(&tx->changes, &tx->change_capacity, changes, sizeof(CatalogChange)))
         return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
     return true;
 }
 
-static bool
-parse_request(Tx *tx, Error *err)
+bool
+intake_parse(Tx *tx, Error *err)
 {
     tx->part_count = tx->change_count = 0;
     if (!count_records(tx, err))
@@ -102,16 +85,26 @@ parse_request(Tx *tx, Error *err)
         PartView *p = &tx->parts[tx->part_count++];
         if (!part_read((PartKind)r.kind, payload, r.len, tx->columns + column, tx->column_capacity - column, p, err))
             return false;
-        if (p->first_row != 0)
-            return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: row ids are given by the walwriter");
         column += p->column_count;
     }
     return true;
 }
 
+static bool
+parse_request(Tx *tx, Error *err)
+{
+    if (!intake_parse(tx, err))
+        return false;
+    for (u32 i = 0; i < tx->part_count; i++)
+        if (tx->parts[i].first_row != 0)
+            return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: row ids are given by the walwriter");
+    return tx->kind == REQ_WRITE || tx->part_count <= 1 ||
+           error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: several parts of a transaction that goes on");
+}
+
 /* ---- what becomes of a request ---- */
 
-/* An open transaction stays as it was before the request, until UNDO or ROLLBACK; else everything ends. */
+/* An open transaction stays as it was before the request, until UNDO or ROLLBACK; else, and when COMMIT is refused, everything ends. */
 static void
 refuse(Writer *w, Tx *tx, const Error *err)
 {
@@ -122,6 +115,11 @@ refuse(Writer *w, Tx *tx, const Error *err)
         if (tx->state == TX_PARKED)
             w->parked_count--;
         tx->state = TX_IDLE;
+        tx->request_len = tx->part_count = tx->change_count = 0;
+        if (tx->kind != REQ_LOCK) { /* which leaves no trace but locks */
+            tx->failed_statement = tx->failed ? MIN(tx->failed_statement, tx->statement) : tx->statement;
+            tx->failed = true;
+        }
     }
     answer_put(w, tx, ANS_ERROR, 0, 0, err);
 }
@@ -145,6 +143,19 @@ park(Writer *w, Tx *tx)
     w->parked_count++;
 }
 
+/* A chain is taken back as a whole: else what it staged before would be lost in silence. */
+static bool
+can_undo(Writer *w, Tx *tx, u32 ordinal)
+{
+    Error err;
+    if (!tx->chain || ordinal == 0)
+        return true;
+    error_set(&err, ERR_FEATURE_NOT_SUPPORTED, "taking back a part of a transaction of more than 256 KB is not supported yet");
+    tx_abort(w, tx);
+    answer_put(w, tx, ANS_ERROR, 0, 0, &err);
+    return false;
+}
+
 static void
 judge(Writer *w, Tx *tx)
 {
@@ -162,13 +173,19 @@ judge(Writer *w, Tx *tx)
         park(w, tx);
         break;
     case JUDGED_RETRY:
+        if (!lock && !can_undo(w, tx, tx->statement))
+            return;
         if (!lock)
-            tx_drop_chain(w, tx);
+            tx_undo(w, tx, tx->statement);
         w->shm->writer->retries++;
         answer_put(w, tx, ANS_RETRY, world_version(w->world), 0, NULL);
         break;
     case JUDGED_REPLAN:
-        if (!tx->open)
+        if (tx->open && !lock && !can_undo(w, tx, tx->statement))
+            return;
+        if (tx->open && !lock)
+            tx_undo(w, tx, tx->statement);
+        else if (!tx->open)
             tx_abort(w, tx);
         answer_put(w, tx, ANS_REPLAN, world_version(w->world), 0, NULL);
         break;
@@ -176,6 +193,39 @@ judge(Writer *w, Tx *tx)
         refuse(w, tx, &err);
         break;
     }
+}
+
+/* What a lost transaction or a failed one is told, and requests that make no sense now. */
+static bool
+may_go_on(Tx *tx, Error *err)
+{
+    if (tx->lost)
+        return error_set(err, tx->lost, tx->lost == ERR_SERIALIZATION_FAILURE ? "could not serialize access: the writer was restarted"
+                                                                              : "the transaction was lost: the redo log failed");
+    if (tx->kind == REQ_UNDO)
+        return true;
+    if (tx->failed)
+        return error_set(err, ERR_FAILED_TRANSACTION, "current transaction is aborted, commands ignored until end of transaction block");
+    if (tx->kind != REQ_PART && tx->kind != REQ_COMMIT && tx->kind != REQ_LOCK && (tx->kind != REQ_WRITE || tx->open))
+        return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: kind %d", (int)tx->kind);
+    if (tx->open && tx->kind != REQ_LOCK && tx->request_len && tx->ordinal <= tx->last_ordinal)
+        return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: ordinal %u is not new", tx->ordinal);
+    return true;
+}
+
+static void
+undo(Writer *w, Tx *tx)
+{
+    u32 kept = tx->failed ? MIN(tx->savepoint, tx->failed_statement) : tx->savepoint;
+    if (!can_undo(w, tx, kept))
+        return;
+    tx_undo(w, tx, kept);
+    tx->failed = false;
+    if (kept == 0)
+        tx_forget(w, tx);
+    else
+        locks_release_after(w->locks, tx->slot, kept, tx_granted, w);
+    answer_put(w, tx, ANS_OK, world_version(w->world), 0, NULL);
 }
 
 static void
@@ -211,19 +261,17 @@ handle(Writer *w, Tx *tx, const BoxShm *b, u32 len, u64 seq)
         answer_put(w, tx, ANS_ERROR, 0, 0, &err);
         return;
     }
-    if ((tx->kind != REQ_WRITE || tx->chain || tx->open) && tx->kind != REQ_LOCK && !tx_is_bulk(tx)) {
-        error_set(&err, ERR_PROTOCOL_VIOLATION, "malformed request: kind %d", (int)tx->kind);
-        refuse(w, tx, &err);
-        return;
-    }
-    if (tx->lost) {
-        error_set(&err, tx->lost, tx->lost == ERR_SERIALIZATION_FAILURE ? "could not serialize access: the writer was restarted"
-                                                                        : "the transaction was lost: the redo log failed");
+    if (!may_go_on(tx, &err)) {
+        if (tx->lost)
+            tx_abort(w, tx); /* told now: nothing is open any more */
         tx->lost = ERR_NONE;
         refuse(w, tx, &err);
         return;
     }
-    judge(w, tx);
+    if (tx->kind == REQ_UNDO)
+        undo(w, tx);
+    else
+        judge(w, tx);
 }
 
 /* ---- slots ---- */
@@ -281,6 +329,13 @@ has_request(const Tx *tx, const BoxShm *b, u64 *ret_seq)
 
 /* ---- scanning ---- */
 
+/* What a request may add to the group: its own bytes, what is kept before them, and the records around. */
+static u32
+frame_bytes(const Tx *tx, u32 request_len)
+{
+    return CHAIN_RECORD_BYTES + tx->kept_len + request_len + COMMIT_RECORD_BYTES;
+}
+
 void
 intake_scan(Writer *w)
 {
@@ -296,7 +351,7 @@ intake_scan(Writer *w)
             bool bulk = bytes > BULK_REQUEST_BYTES;
             if (bulk && (pass == 0 || bulk_bytes >= TURN_BULK_BYTES))
                 continue;
-            if (!w->stopped && !commit_room(w, CHAIN_RECORD_BYTES + bytes + COMMIT_RECORD_BYTES))
+            if (!w->stopped && !commit_room(w, frame_bytes(tx, bytes)))
                 return; /* the boxes keep their requests until a group comes back */
             bulk_bytes += bulk ? bytes : 0;
             handle(w, tx, b, len, seq);
@@ -308,7 +363,7 @@ intake_ready(Writer *w)
 {
     for (u32 n = w->ready_count; n > 0 && w->ready_count > 0; n--) {
         Tx *tx = &w->txs[w->ready[w->ready_first]];
-        if (!w->stopped && !commit_room(w, CHAIN_RECORD_BYTES + tx->request_len + COMMIT_RECORD_BYTES))
+        if (!w->stopped && !commit_room(w, frame_bytes(tx, tx->request_len)))
             return;
         w->ready_first = (w->ready_first + 1) % w->slot_count;
         w->ready_count--;

@@ -90,6 +90,13 @@ judge_table(Writer *w, Tx *tx, const PartView *p, Error *err)
 
 /* ---- rows ---- */
 
+/* In the transaction's own private block. */
+static bool
+is_own(Writer *w, const Tx *tx, u32 table_id, RowId id)
+{
+    return ROW_BLOCK(id) == (STAGED_BLOCK | tx->slot) && world_row_state(w->world, table_id, id) == ROW_STAGED;
+}
+
 /* The newest live successor of a row that is gone, 0 when it is not known. */
 static RowId
 find_successor(Writer *w, u32 table_id, RowId id)
@@ -127,7 +134,7 @@ Judged
 judge_lock_row(Writer *w, Tx *tx, u32 table_id, RowId id, LockMode mode, bool *ret_gone, LockHold **ret_hold, Error *err)
 {
     *ret_hold = NULL;
-    if (world_row_state(w->world, table_id, id) != ROW_LIVE) {
+    if (world_row_state(w->world, table_id, id) != ROW_LIVE && !is_own(w, tx, table_id, id)) {
         *ret_gone = true;
         id = find_successor(w, table_id, id);
         if (!id)
@@ -146,18 +153,18 @@ judge_lock_row(Writer *w, Tx *tx, u32 table_id, RowId id, LockMode mode, bool *r
 }
 
 static Judged
-judge_row(Writer *w, Tx *tx, u32 table_id, RowId id, LockMode mode, bool *ret_gone, Error *err)
+judge_row(Writer *w, Tx *tx, u32 part, RowId id, LockMode mode, bool *ret_gone, Error *err)
 {
     LockHold *h;
     bool is_gone = false;
-    Judged j = judge_lock_row(w, tx, table_id, id, mode, &is_gone, &h, err);
+    Judged j = judge_lock_row(w, tx, tx->parts[part].table_id, id, mode, &is_gone, &h, err);
     *ret_gone |= is_gone;
     if (j != JUDGED_YES || is_gone)
         return j;
-    if (h->serial == tx->serial)
+    if (h->becomes || h->serial == tx->serial)
         return repeated_row(err);
     h->serial = tx->serial;
-    h->part = NOTE_DELETES;
+    h->part = part;
     return JUDGED_YES;
 }
 
@@ -198,8 +205,9 @@ judge_bulk_row(Writer *w, Tx *tx, RowSet *rows, bool others, u32 table_id, RowId
 }
 
 static Judged
-judge_rows(Writer *w, Tx *tx, const PartView *p, bool *ret_gone, Error *err)
+judge_rows(Writer *w, Tx *tx, u32 part, bool *ret_gone, Error *err)
 {
+    const PartView *p = &tx->parts[part];
     bool bulk = tx_is_bulk(tx);
     LockMode mode = row_mode(w, p);
     RowSet *rows = bulk ? bulk_rows(w, tx, p->table_id) : NULL;
@@ -208,7 +216,7 @@ judge_rows(Writer *w, Tx *tx, const PartView *p, bool *ret_gone, Error *err)
         return judge_no_memory(err);
     for (u32 i = 0; i < p->row_count; i++) {
         Judged j = bulk ? judge_bulk_row(w, tx, rows, others, p->table_id, p->old_rows[i], ret_gone, err)
-                        : judge_row(w, tx, p->table_id, p->old_rows[i], mode, ret_gone, err);
+                        : judge_row(w, tx, part, p->old_rows[i], mode, ret_gone, err);
         if (j != JUDGED_YES)
             return j;
     }
@@ -227,8 +235,8 @@ judge_gone(const Tx *tx, Error *err)
 /* ---- memory and row ids ---- */
 
 /* Ids that are taken and then not used, because a later reservation fails, stay holes: the world fills them with dead rows. */
-static bool
-take_small_rows(Writer *w, PartView *p, u8 *payload, Error *err)
+bool
+judge_take_rows(Writer *w, PartView *p, Error *err)
 {
     RowRange ranges[2] = {{0, 0}, {0, 0}};
     if (!world_take_rows(w->world, p->table_id, p->row_count, ranges, err))
@@ -236,25 +244,15 @@ take_small_rows(Writer *w, PartView *p, u8 *payload, Error *err)
     p->first_count = ranges[0].count;
     p->first_row = ranges[0].first;
     p->second_row = ranges[1].count ? ranges[1].first : 0;
-    part_set_rows(payload, p->first_count, p->first_row, p->second_row);
+    part_set_rows(judge_part_bytes(p), p->first_count, p->first_row, p->second_row);
     return true;
-}
-
-/* In front of the part's bytes in the frame stands its record's head. */
-static u8 *
-part_payload(Tx *tx, u32 index)
-{
-    u8 *at = tx_request(tx);
-    for (u32 i = 0; i < index; i++)
-        at += record_bytes(get_le32(at + 4));
-    return at + RECORD_HEAD_BYTES;
 }
 
 static bool
 begin_chain(Writer *w, Tx *tx, Error *err)
 {
-    if (tx->chain)
-        return true;
+    if (tx->mark_count)
+        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "transactions of more than 256 KB are not supported yet");
     tx->chain = chain_new(++w->next_chain);
     if (!tx->chain)
         return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
@@ -263,18 +261,22 @@ begin_chain(Writer *w, Tx *tx, Error *err)
 }
 
 static bool
-reserve(Writer *w, Tx *tx, Error *err)
+reserve_chain(Writer *w, Tx *tx, Error *err)
 {
     for (u32 i = 0; i < tx->part_count; i++) {
         PartView *p = &tx->parts[i];
-        u8 *payload = part_payload(tx, i);
-        if (p->kind != PART_DELETE &&
-            !(tx_is_bulk(tx) ? chain_take_rows(w->world, tx->chain, p, payload, err) : take_small_rows(w, p, payload, err)))
-            return false;
-        if (!world_reserve_part(w->world, p, err))
+        if ((p->kind != PART_DELETE && !chain_take_rows(w->world, tx->chain, p, judge_part_bytes(p), err)) || !world_reserve_part(w->world, p, err))
             return false;
     }
     return true;
+}
+
+static bool
+reserve(Writer *w, Tx *tx, Error *err)
+{
+    if (tx->chain)
+        return reserve_chain(w, tx, err);
+    return tx->kind == REQ_PART ? kept_reserve(w, tx, err) : kept_prepare_commit(w, tx, err);
 }
 
 /* ---- the whole request ---- */
@@ -284,7 +286,7 @@ judge_all_rows(Writer *w, Tx *tx, Error *err)
 {
     bool any_gone = false;
     for (u32 i = 0; i < tx->part_count; i++) {
-        Judged j = tx->parts[i].kind == PART_INSERT ? JUDGED_YES : judge_rows(w, tx, &tx->parts[i], &any_gone, err);
+        Judged j = tx->parts[i].kind == PART_INSERT ? JUDGED_YES : judge_rows(w, tx, i, &any_gone, err);
         if (j != JUDGED_YES)
             return j;
     }
@@ -303,8 +305,17 @@ judge_all_rows(Writer *w, Tx *tx, Error *err)
     return JUDGED_YES;
 }
 
-Judged
-judge_request(Writer *w, Tx *tx, Error *err)
+/* Parts go on as a chain when a statement has several, or when they do not fit a short transaction any more. */
+static bool
+needs_chain(const Writer *w, const Tx *tx)
+{
+    if (tx->chain || tx->kind == REQ_WRITE)
+        return false;
+    return (tx->kind == REQ_PART && !(tx->flags & REQ_FLAG_STATEMENT_ENDS)) || !kept_fits(w, tx);
+}
+
+static Judged
+judge_parts(Writer *w, Tx *tx, Error *err)
 {
     Judged j = JUDGED_YES;
     if (w->stopped) {
@@ -312,12 +323,11 @@ judge_request(Writer *w, Tx *tx, Error *err)
                                                                : "could not write to the redo log");
         return JUDGED_ERROR;
     }
-    tx->serial = ++w->serial ? w->serial : ++w->serial;
     locks_set_ordinal(w->locks, tx->slot, tx->ordinal);
     if (tx->change_count) {
-        if (!tx_is_bulk(tx))
+        if (tx->kind == REQ_WRITE)
             return ddl_judge(w, tx, err);
-        error_set(err, ERR_FEATURE_NOT_SUPPORTED, "catalog changes in a chain are not supported");
+        error_set(err, ERR_FEATURE_NOT_SUPPORTED, "catalog changes in a transaction block are not supported yet");
         return JUDGED_ERROR;
     }
     for (u32 i = 0; i < tx->part_count && j == JUDGED_YES; i++)
@@ -325,12 +335,22 @@ judge_request(Writer *w, Tx *tx, Error *err)
     if (j != JUDGED_YES)
         return j;
     tx->values_checked = true;
-    if (tx_is_bulk(tx) && !begin_chain(w, tx, err))
+    if (needs_chain(w, tx) && !begin_chain(w, tx, err))
         return JUDGED_ERROR;
     j = judge_all_rows(w, tx, err);
     if (j == JUDGED_YES)
         j = judge_keys(w, tx, err);
     if (j == JUDGED_YES && !reserve(w, tx, err))
         j = JUDGED_ERROR;
+    return j;
+}
+
+Judged
+judge_request(Writer *w, Tx *tx, Error *err)
+{
+    tx->serial = ++w->serial ? w->serial : ++w->serial;
+    Judged j = judge_parts(w, tx, err);
+    if (j != JUDGED_YES)
+        judge_pop_keys(tx, tx->own_mark);
     return j;
 }

@@ -3,7 +3,8 @@
  *    Unique keys of the rows that a request brings.
  *
  * Keys are checked on the set: rows that the transaction itself deletes do not clash. A key of a small request is locked by its hash (two keys
- * of one hash then wait for each other for nothing, which harms no answer); the row's key matters only where it changes. The rows of a
+ * of one hash then wait for each other for nothing, which harms no answer); the row's key matters only where it changes. The lock leads to the
+ * own rows with that hash, of this request and of earlier ones of a short transaction. The rows of a
  * chain are indexed while they are staged: the entries are their key locks, told from others by their block.
  * An UPDATE in parts may give a row the key of one that a later part deletes: such clashes are remembered and settled at COMMIT.
  * Fails: 23505, no memory.
@@ -124,14 +125,30 @@ scratch_add(Writer *w, const Tx *tx, u32 part, u32 key, u32 row, u64 hash)
 
 /* ---- one key ---- */
 
+/* The transaction takes the key away from the row: a chain deletes it; a short transaction deletes it, or what it becomes has another key (which is
+ * noted as its own where it was changed). */
 static bool
-deleted_by_own(Writer *w, const Tx *tx, u32 table_id, RowId id)
+loses_key(Writer *w, const Tx *tx, u32 part, u32 key, u32 row, RowId id)
 {
+    const PartView *p = &tx->parts[part];
     for (u32 i = 0; tx->chain && i < tx->chain->table_count; i++)
-        if (tx->chain->tables[i].table_id == table_id && rowset_has(&tx->chain->tables[i].deletes, id))
+        if (tx->chain->tables[i].table_id == p->table_id && rowset_has(&tx->chain->tables[i].deletes, id))
             return true;
-    const LockHold *h = locks_find(w->locks, tx->slot, (LockTag){table_id, LOCK_ROW, 0, id});
-    return h && h->serial == tx->serial && h->part == NOTE_DELETES;
+    for (;;) {
+        const LockHold *h = locks_find(w->locks, tx->slot, (LockTag){p->table_id, LOCK_ROW, 0, id});
+        if (h && h->becomes == ROW_GONE)
+            return true;
+        if (h && h->becomes) {
+            id = h->becomes;
+            continue;
+        }
+        if (!world_key_equal_row(w->world, p->table_id, key, p, row, id))
+            return true;
+        if (!h || h->serial != tx->serial)
+            return false;
+        const PartView *by = &tx->parts[h->part];
+        return by->kind == PART_DELETE || judge_changes_key(&table_def(world_table(w->world, p->table_id))->keys[key], by);
+    }
 }
 
 /* Whose chain staged this row; UINT32_MAX: it is a row like others. */
@@ -165,6 +182,13 @@ note_rival(void *ctx, RowId id)
     return true;
 }
 
+/* All rows of the statement are known. */
+static bool
+ends_statement(const Tx *tx)
+{
+    return tx->kind != REQ_PART || (tx->flags & REQ_FLAG_STATEMENT_ENDS);
+}
+
 static Judged
 judge_staged(Writer *w, Tx *tx, const PartView *p, u32 key, u32 row, RowId staged, Error *err)
 {
@@ -175,10 +199,11 @@ judge_staged(Writer *w, Tx *tx, const PartView *p, u32 key, u32 row, RowId stage
 }
 
 static Judged
-judge_live(Writer *w, Tx *tx, const PartView *p, u32 key, u32 row, RowId found, Error *err)
+judge_live(Writer *w, Tx *tx, u32 part, u32 key, u32 row, RowId found, Error *err)
 {
+    const PartView *p = &tx->parts[part];
     bool added;
-    if (deleted_by_own(w, tx, p->table_id, found))
+    if (loses_key(w, tx, part, key, row, found))
         return JUDGED_YES;
     LockTag tag = {p->table_id, LOCK_ROW, 0, found};
     if (locks_conflict(w->locks, tx->slot, tag, LOCK_WATCH))
@@ -186,7 +211,7 @@ judge_live(Writer *w, Tx *tx, const PartView *p, u32 key, u32 row, RowId found, 
     u32 bulk = judge_bulk_owner(w, tx, p->table_id, found);
     if (bulk != UINT32_MAX)
         return judge_park_on_owner(w, bulk);
-    if (tx->kind != REQ_PART || p->kind != PART_UPDATE)
+    if (ends_statement(tx) || p->kind != PART_UPDATE)
         return unique_violation(w, p->table_id, key, p, row, found, err);
     ChainTable *t = chain_table(tx->chain, p->table_id);
     if (!t || !rowset_add(&t->clashes, found, &added)) {
@@ -195,6 +220,31 @@ judge_live(Writer *w, Tx *tx, const PartView *p, u32 key, u32 row, RowId found, 
     }
     t->clash_key = key;
     return JUDGED_YES;
+}
+
+void
+judge_pop_keys(Tx *tx, u32 count)
+{
+    while (tx->own_count > count) {
+        const OwnKey *k = &tx->own_keys[--tx->own_count];
+        k->hold->own = k->older;
+    }
+}
+
+/* An own row that stays has the key: all those of its hash are looked at. */
+static bool
+own_row_has(Writer *w, const Tx *tx, const LockHold *h, u32 part, u32 key, u32 row)
+{
+    const PartView *p = &tx->parts[part];
+    for (u32 i = h->own; i; i = tx->own_keys[i - 1].older) {
+        const OwnKey *k = &tx->own_keys[i - 1];
+        bool equal = k->part == PART_STAGED
+                         ? !loses_key(w, tx, part, key, row, k->id)
+                         : world_key_equal(w->world, p->table_id, key, &tx->parts[k->part], k->row, p, row);
+        if (equal)
+            return true;
+    }
+    return false;
 }
 
 static Judged
@@ -215,20 +265,19 @@ judge_key(Writer *w, Tx *tx, u32 part, u32 key, u32 row, bool others, Error *err
         LockResult r = locks_take(w->locks, tx->slot, tag, LOCK_EXCLUSIVE, &h);
         if (r == LOCK_BUSY)
             return judge_park(w, tag, LOCK_EXCLUSIVE);
-        if (r == LOCK_NO_MEMORY) {
+        if (r == LOCK_NO_MEMORY || !tx_grow(&tx->own_keys, &tx->own_capacity, tx->own_count + 1, sizeof *tx->own_keys)) {
             error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
             return JUDGED_ERROR;
         }
-        if (h->serial == tx->serial && world_key_equal(w->world, p->table_id, key, &tx->parts[h->part], h->row, p, row))
+        if (own_row_has(w, tx, h, part, key, row))
             return unique_violation(w, p->table_id, key, p, row, 0, err);
-        h->serial = tx->serial;
-        h->part = part;
-        h->row = row;
+        tx->own_keys[tx->own_count] = (OwnKey){.hold = h, .older = h->own, .part = part, .row = row};
+        h->own = ++tx->own_count;
     }
     Rivals rivals = {.world = w->world, .table_id = p->table_id};
     world_key_each(w->world, p->table_id, key, p, row, note_rival, &rivals);
     Judged j = rivals.staged ? judge_staged(w, tx, p, key, row, rivals.staged, err) : JUDGED_YES;
-    return j == JUDGED_YES && rivals.live ? judge_live(w, tx, p, key, row, rivals.live, err) : j;
+    return j == JUDGED_YES && rivals.live ? judge_live(w, tx, part, key, row, rivals.live, err) : j;
 }
 
 /* ---- all keys ---- */
@@ -265,15 +314,16 @@ judge_part_keys(Writer *w, Tx *tx, u32 part, bool others, Error *err)
     return JUDGED_YES;
 }
 
-/* The last request of a chain: every row whose key was given away must have been deleted. */
+/* The last request of a statement in a chain: every row whose key was given away must have been deleted. */
 static Judged
 settle_clashes(Writer *w, Tx *tx, Error *err)
 {
     RowId missing;
     for (u32 i = 0; i < tx->chain->table_count; i++) {
-        const ChainTable *t = &tx->chain->tables[i];
+        ChainTable *t = &tx->chain->tables[i];
         if (!rowset_within(&t->clashes, &t->deletes, &missing))
             return unique_violation(w, t->table_id, t->clash_key, NULL, 0, missing, err);
+        rowset_clear(&t->clashes);
     }
     return JUDGED_YES;
 }
@@ -291,5 +341,5 @@ judge_keys(Writer *w, Tx *tx, Error *err)
         if (j != JUDGED_YES)
             return j;
     }
-    return tx->kind == REQ_COMMIT ? settle_clashes(w, tx, err) : JUDGED_YES;
+    return tx->chain && ends_statement(tx) ? settle_clashes(w, tx, err) : JUDGED_YES;
 }

@@ -118,6 +118,16 @@ world_key_equal(World *w, u32 table_id, u32 key, const PartView *p, u32 i, const
     return true;
 }
 
+bool
+world_key_equal_row(World *w, u32 table_id, u32 key, const PartView *p, u32 i, RowId id)
+{
+    TableWork *tw = world_work(w, table_id);
+    PartKey e;
+    const SlotDirShm *slot = tw ? block_slot(tw, ROW_BLOCK(id)) : NULL;
+    return slot && ROW_OFFSET(id) < slot->rows_applied && part_key(w, tw, key, p, i, &e) &&
+           key_stored_equal(slot->pub_block, &tw->t->def->keys[key], ROW_OFFSET(id), e.at);
+}
+
 void
 world_key_each(World *w, u32 table_id, u32 key, const PartView *p, u32 i, bool (*visit)(void *ctx, RowId id), void *ctx)
 {

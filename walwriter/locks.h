@@ -24,7 +24,7 @@ typedef struct LockTag {
 
 typedef struct Lock Lock;
 /* One owner's hold: modes it took at one ordinal. A mode added at a later ordinal is a hold of its own behind it, so that UNDO finds what came
- * after. The judge's note says in which judging the owner took it for what; it stands in the owner's first hold. */
+ * after. The judge's notes stand in the owner's first hold, which does not move while it is held. */
 typedef struct LockHold {
     Lock *lock;
     u32 owner;
@@ -32,7 +32,9 @@ typedef struct LockHold {
     bool session;  /* advisory, until it is unlocked or the slot is released */
     u32 since;     /* the ordinal at which it was taken */
     u32 count;     /* session: how many times */
-    u32 serial, part, row; /* the judge's note */
+    u32 serial, part; /* the judge's notes: the judging, and its part, that delete this row or make that change, */
+    u32 own;          /* the newest own row with this key, as OwnKey index + 1, 0 none, */
+    u64 becomes;      /* the row by which an earlier request of the open transaction replaces this one, 0: none did */
     struct LockHold *next_in_lock, *next_in_owner;
 } LockHold;
 

@@ -164,7 +164,7 @@ range_room(World *w, TableWork *tw, RowId first, u32 count, Error *err)
     if (!count)
         return true;
     u64 block = ROW_BLOCK(first), end = (u64)ROW_OFFSET(first) + count;
-    if (block == 0 || block > UINT32_MAX - 1 || end > BLOCK_ROWS)
+    if (block == 0 || block >= STAGED_BLOCK || end > BLOCK_ROWS)
         return error_set(err, ERR_PROTOCOL_VIOLATION, "row ids of a part are out of range");
     SlotDirShm *slot = block_slot(tw, block);
     if (!slot)
@@ -188,27 +188,57 @@ first_codes(World *w, const TableWork *tw)
     return true;
 }
 
+/* The table of a part that fits it, the part's texts in its dictionaries. */
+static TableWork *
+reserve_texts(World *w, const PartView *p, Error *err)
+{
+    TableWork *tw = world_work(w, p->table_id);
+    if (!tw) {
+        error_set(err, ERR_UNDEFINED_TABLE, "relation with OID %u does not exist", p->table_id);
+        return NULL;
+    }
+    if (!fits_table(p, tw->t->def, err))
+        return NULL;
+    if (p->kind != PART_DELETE && (!first_codes(w, tw) || !memo_codes(w, tw, p))) {
+        (void)world_full(err);
+        return NULL;
+    }
+    return tw;
+}
+
+bool
+world_reserve_staged(World *w, const PartView *p, Error *err)
+{
+    return reserve_texts(w, p, err) != NULL && world_has_room(w, err);
+}
+
+bool
+world_reserve_rows(World *w, const PartView *p, Error *err)
+{
+    TableWork *tw = reserve_texts(w, p, err);
+    if (!tw)
+        return false;
+    if (p->kind == PART_DELETE)
+        return true;
+    u32 second = p->row_count - MIN(p->first_count, p->row_count);
+    bool ids_set = p->first_row || p->second_row;
+    if (ids_set && !(range_room(w, tw, p->first_row, p->row_count - second, err) && range_room(w, tw, p->second_row, second, err)))
+        return false;
+    return key_reserve_part(w, tw, p, err) && world_has_room(w, err);
+}
+
+bool
+world_reserve_deletes(World *w, const PartView *p, Error *err)
+{
+    TableWork *tw = world_work(w, p->table_id);
+    ensure(tw);
+    return p->kind == PART_INSERT || delete_reserve(w, tw, p, err);
+}
+
 bool
 world_reserve_part(World *w, const PartView *p, Error *err)
 {
-    TableWork *tw = world_work(w, p->table_id);
-    if (!tw)
-        return error_set(err, ERR_UNDEFINED_TABLE, "relation with OID %u does not exist", p->table_id);
-    if (!fits_table(p, tw->t->def, err))
-        return false;
-    if (p->kind != PART_DELETE) {
-        u32 second = p->row_count - MIN(p->first_count, p->row_count);
-        if (!first_codes(w, tw) || !memo_codes(w, tw, p))
-            return world_full(err);
-        bool ids_set = p->first_row || p->second_row;
-        if (ids_set && !(range_room(w, tw, p->first_row, p->row_count - second, err) && range_room(w, tw, p->second_row, second, err)))
-            return false;
-        if (!key_reserve_part(w, tw, p, err))
-            return false;
-    }
-    if (p->kind != PART_INSERT)
-        return delete_reserve(w, tw, p, err);
-    return world_has_room(w, err);
+    return world_reserve_rows(w, p, err) && world_reserve_deletes(w, p, err);
 }
 
 /* ---- writing rows ---- */
@@ -345,7 +375,8 @@ apply_run(World *w, TableWork *tw, const PartView *p, RowId first, RowRun r)
         delete_clear_hole(tw, slot, r.to, MIN(slot->rows_applied - r.to, r.count));
     slot->rows_applied = MAX(slot->rows_applied, r.to + r.count);
     slot->rows_taken = MAX(slot->rows_taken, slot->rows_applied);
-    key_enter_rows(w, tw, slot, r.to, r.count);
+    if (slot->kind != SLOT_STAGED)
+        key_enter_rows(w, tw, slot, r.to, r.count);
     if (slot->kind != SLOT_OPEN)
         return;
     world_mark_dirty(w, tw);
@@ -370,4 +401,13 @@ world_apply_rows(World *w, const PartView *p)
         apply_run(w, tw, p, p->first_row, (RowRun){.from = 0, .to = ROW_OFFSET(p->first_row), .count = first});
     if (second)
         apply_run(w, tw, p, p->second_row, (RowRun){.from = first, .to = ROW_OFFSET(p->second_row), .count = second});
+}
+
+void
+world_apply_part(World *w, const PartView *p, u64 version)
+{
+    if (p->kind != PART_INSERT)
+        world_apply_deletes(w, p, version);
+    if (p->kind != PART_DELETE)
+        world_apply_rows(w, p);
 }

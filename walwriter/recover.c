@@ -240,15 +240,11 @@ replay_catalog(Replay *r, const Frame *f, Error *err)
 static bool
 replay_single(Replay *r, const Frame *f, Error *err)
 {
-    for (u32 i = 0; i < f->part_count; i++)
+    for (u32 i = 0; i < f->part_count; i++) {
         if (!world_reserve_part(r->world, &r->parts[i], err))
             return false;
-    for (u32 i = 0; i < f->part_count; i++)
-        if (r->parts[i].kind != PART_INSERT)
-            world_apply_deletes(r->world, &r->parts[i], f->lsn);
-    for (u32 i = 0; i < f->part_count; i++)
-        if (r->parts[i].kind != PART_DELETE)
-            world_apply_rows(r->world, &r->parts[i]);
+        world_apply_part(r->world, &r->parts[i], f->lsn);
+    }
     return replay_catalog(r, f, err);
 }
 

@@ -277,7 +277,8 @@ writer_open(const WriterOptions *o, Writer **ret, Error *err)
     o->shm->writer->io_engine = io_kind(w->io);
     publish_u64(&o->shm->writer->pub_durable_lsn, wal_durable_lsn(w->wal));
     publish_u64(&o->shm->writer->pub_published_lsn, world_version(w->world));
-    publish_u64(&o->shm->writer->pub_ready, observe_u64(&o->shm->writer->pub_ready) + 1);
+    publish_u64_fenced(&o->shm->writer->pub_ready, observe_u64(&o->shm->writer->pub_ready) + 1);
+    world_taken_over(w->world);
     *ret = w;
     return true;
 }

@@ -60,6 +60,7 @@ free_work(TableWork *tw)
 {
     free(tw->opens.slots);
     free(tw->pending.slots);
+    free(tw->staged);
     free(tw->births);
     free(tw);
 }

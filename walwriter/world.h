@@ -35,7 +35,7 @@ typedef enum RowState {
     ROW_NONE,    /* never was, or its block is gone */
     ROW_LIVE,    /* newest applied state: there and not deleted */
     ROW_DELETED,
-    ROW_STAGED,  /* in a block of a chain that is not linked */
+    ROW_STAGED,  /* in a block of a chain that is not linked, or in a transaction's private block */
 } RowState;
 RowState world_row_state(World *w, u32 table_id, RowId id);
 void world_key_each(World *w, u32 table_id, u32 key, const PartView *p, u32 i, bool (*visit)(void *ctx, RowId id), void *ctx);
@@ -45,6 +45,7 @@ bool world_key_hash(World *w, u32 table_id, u32 key, const PartView *p, u32 i, u
 bool world_key_hash_row(World *w, u32 table_id, u32 key, RowId id, u64 *ret_hash);
 /* Whether the keys of two part rows are equal (hash ties within a transaction and between transactions in flight). */
 bool world_key_equal(World *w, u32 table_id, u32 key, const PartView *p, u32 i, const PartView *q, u32 j);
+bool world_key_equal_row(World *w, u32 table_id, u32 key, const PartView *p, u32 i, RowId id);
 
 /* ---- row ids; what is taken first must be applied first, or never ---- */
 typedef struct RowRange { RowId first; u32 count; } RowRange;
@@ -61,17 +62,36 @@ MUST_CHECK bool world_take_block(World *w, u32 table_id, u64 *ret_block, Error *
  * are small commits' and are made by world_reserve_part. */
 MUST_CHECK bool world_adopt_block(World *w, u32 table_id, u64 block, Error *err);
 
+/* ---- the private block of an open transaction, a table and connection slot one: STAGED_BLOCK in its id, in no directory and no key index. Written and
+ * reserved at once; its owner may be reading it all the time ---- */
+/* The next n row ids of that block and room for them. false: 53200. */
+MUST_CHECK bool world_stage_rows(World *w, u32 table_id, u32 owner, u32 n, RowId *ret_first, Error *err);
+/* Texts of a part on its way into that block; its rows are written by world_apply_rows. */
+MUST_CHECK bool world_reserve_staged(World *w, const PartView *p, Error *err);
+/* Where the owner finds the block; NULL: it has none. */
+const SlotDirShm *world_staged_slot(World *w, u32 table_id, u32 owner);
+void world_drop_staged(World *w, u32 table_id, u32 owner);
+/* Rows from offset `rows` on are taken back, in a private block or in a chain's that is not linked. */
+void world_cut_block(World *w, u32 table_id, u64 block, u32 rows);
+/* Rows that the block has; 0: there is no such block. */
+u32 world_block_rows(World *w, u32 table_id, u64 block);
+
 /* ---- memory for a part, before it is logged (recovery: before it is applied) ---- */
 /* Texts, room in the keys, delete marks; and the rows' room when their ids are set (recovery; otherwise world_take_rows and world_take_block see to
  * that). Also refuses a part that does not fit its table (08P01,
  * 23502). Rows are judged before: texts of the part are entered into the dictionaries here. */
 MUST_CHECK bool world_reserve_part(World *w, const PartView *p, Error *err);
+/* The same in two steps: keys of an UPDATE are read from old rows that may stand in a private block, delete marks are for those they are copied to. */
+MUST_CHECK bool world_reserve_rows(World *w, const PartView *p, Error *err);
+MUST_CHECK bool world_reserve_deletes(World *w, const PartView *p, Error *err);
 
 /* ---- apply, after the fsync (small commits) or while staging (chains: rows and keys only, not visible) ---- */
 /* INSERT and UPDATE rows at the ids in the part; UPDATE copies unchanged columns from the old rows. Enters keys. Seals blocks that fill. */
 void world_apply_rows(World *w, const PartView *p);
 /* Marks old rows of an UPDATE or DELETE part deleted at `version`. */
 void world_apply_deletes(World *w, const PartView *p, u64 version);
+/* A part of a small commit at `version`: deletes, then rows. Parts of one commit in their order: one may change what another brought. */
+void world_apply_part(World *w, const PartView *p, u64 version);
 /* A chain's block: sealed with the rows it has and put into the table's directory (at commit), or thrown away (abort). */
 void world_link_block(World *w, u32 table_id, u64 block);
 void world_drop_block(World *w, u32 table_id, u64 block);
@@ -97,6 +117,8 @@ u64 world_version(const World *w);
 /* A bounded piece of reclamation: memory retired below the oldest pin is reused or punched. Returns true when there is more. */
 bool world_reclaim(World *w);
 /* True when something waits for an epoch to pass. */
+/* A takeover is told to the others from now on (WriterShm.pub_ready): who pinned before this and learns of it later is safe till it unpins. */
+void world_taken_over(World *w);
 /* Replay may go beyond the budget, to the end of the address range: what was committed within the budget must always fit. Ends with world_recovered. */
 void world_recovered(World *w);
 bool world_has_retired(const World *w);

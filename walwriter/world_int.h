@@ -43,6 +43,8 @@ typedef struct TableWork {
     u64 row_count, deleted_count, place_count;
     SlotList opens;     /* blocks of small commits that are not full, in the order their ids are taken; the first one is the open block */
     SlotList pending;   /* sealed since the last publish */
+    SlotDirShm **staged; /* by connection slot: the private block of its open transaction, NULL none */
+    u64 staged_capacity;
     Birth *births;      /* by row id: which publish brought the rows from here to the next entry of the same block; since the oldest pin */
     u64 birth_count, birth_capacity, newest_birth;
 } TableWork;
@@ -148,7 +150,8 @@ void slot_list_remove(SlotList *l, u32 i);
 
 /* ---- blocks (block_write.c) ---- */
 SlotDirShm *block_slot_new(World *w, TableWork *tw, u64 block, u32 kind, bool must);
-SlotDirShm *block_slot(const TableWork *tw, u64 block); /* NULL when there is none */
+SlotDirShm *block_slot(const TableWork *tw, u64 block); /* NULL when there is none; private blocks are found, too */
+void block_drop_staged(World *w, TableWork *tw, u64 owner);
 bool block_room(World *w, TableWork *tw, SlotDirShm *slot, u32 rows, bool must);
 void block_seal(World *w, TableWork *tw, SlotDirShm *slot);
 void block_forget_all(World *w, TableWork *tw);

@@ -31,6 +31,7 @@ enum {
     OPEN_TXN = 1,                      /* ans_txn of an open transaction without a chain */
     GROUPS_IN_FLIGHT = 4,
     GROUP_RING = 64,                   /* more than are in flight */
+    KEPT_LIMIT_BYTES = 256 * 1024,     /* kept records of a short transaction */
     FORWARD_PLACES = 8192,
     SEAL_AFTER_NS = 100 * 1000 * 1000,
     RESUME_EVERY_NS = 1000 * 1000 * 1000,
@@ -68,6 +69,30 @@ bool chain_has_block(const Chain *c, u32 table_id, u64 block);
 void chain_commit(World *w, Chain *c, u64 version);
 void chain_drop(World *w, Chain *c);
 
+/* ---- short transactions of several requests (kept.c) ---- */
+/* A request whose records are kept. */
+typedef struct KeptMark {
+    u32 ordinal;     /* of its first record */
+    u32 from;        /* where its records begin among the kept ones */
+    u32 own_keys;    /* noted before it */
+} KeptMark;
+
+/* A table in which the transaction has a private block. */
+typedef struct StagedTable {
+    u32 table_id;
+    u32 count, capacity; /* rows that have got their final place; 0 until the transaction ends or becomes a chain */
+    RowId *places;       /* by offset in the private block */
+} StagedTable;
+
+/* A key that the transaction's own rows have: its lock leads to the newest row with that hash, which leads to older ones. */
+enum { PART_STAGED = UINT32_MAX };
+typedef struct OwnKey {
+    LockHold *hold;
+    u32 older;       /* index + 1, 0 none */
+    u32 part, row;   /* of the request in work; PART_STAGED: `id` is where the row is */
+    RowId id;
+} OwnKey;
+
 /* ---- transactions ---- */
 typedef enum TxState { TX_IDLE, TX_PARKED, TX_LOGGED } TxState;
 
@@ -94,9 +119,9 @@ typedef struct Tx {
     /* the request in work */
     ReqKind kind;
     u32 flags, request_len;
-    u32 ordinal;       /* of its first record */
+    u32 ordinal, statement, savepoint; /* box.h: of its first record, … */
     u64 seq, version, deadline_ns;
-    u8 *frame;         /* room for a CHAIN record, the request, room for the COMMIT record */
+    u8 *frame;         /* room for a CHAIN record, kept records, the request, room for the COMMIT record */
     u32 frame_capacity;
     PartView *parts;
     u32 part_count, part_capacity;
@@ -107,6 +132,18 @@ typedef struct Tx {
     Arena *arena;      /* decoded definitions; made by the first DDL */
     bool values_checked, deletes_noted;
     u32 serial;        /* of its present judging */
+    /* the open transaction */
+    bool failed;       /* a request was refused: only UNDO and ROLLBACK go on, */
+    u32 failed_statement; /* and UNDO takes back at least what came after this ordinal */
+    u32 last_ordinal;  /* of the newest accepted record */
+    u32 kept_len;      /* bytes of kept records; they stand in `frame` before the request */
+    KeptMark *marks;
+    u32 mark_count, mark_capacity;
+    StagedTable *staged;
+    u32 staged_count, staged_capacity;
+    OwnKey *own_keys;
+    u32 own_count, own_capacity;
+    u32 own_mark;      /* how many of them are of accepted requests */
     u64 lsn, rows;     /* rows: of the answer */
     Chain *chain;
     BulkLocks *bulk;   /* row locks of bulk statements */
@@ -114,8 +151,9 @@ typedef struct Tx {
     bool bulk_listed;  /* stands in Writer.bulk_owners */
 } Tx;
 
-static inline bool tx_is_bulk(const Tx *tx) { return tx->kind == REQ_PART || tx->kind == REQ_COMMIT; }
-static inline u8 *tx_request(const Tx *tx) { return tx->frame + CHAIN_RECORD_BYTES; }
+static inline bool tx_is_bulk(const Tx *tx) { return tx->chain != NULL; }
+static inline u8 *tx_kept(const Tx *tx) { return tx->frame + CHAIN_RECORD_BYTES; }
+static inline u8 *tx_request(const Tx *tx) { return tx_kept(tx) + tx->kept_len; }
 
 /* ---- groups ---- */
 typedef struct GroupItem {
@@ -192,7 +230,27 @@ Judged judge_park_on_owner(Writer *w, u32 owner);
 u32 judge_bulk_owner(const Writer *w, const Tx *tx, u32 table_id, RowId id);
 /* The part agrees with the table: columns, types, NOT NULL, precision, length. */
 MUST_CHECK bool check_values(const TableDef *t, const PartView *p, Error *err);
-enum { NOTE_DELETES = 1 }; /* LockHold.part of a row that the transaction deletes */
+enum { ROW_GONE = 1 }; /* LockHold.becomes of a row that is deleted, not replaced */
+/* Row ids in the open block, written into the part's bytes and its view. */
+MUST_CHECK bool judge_take_rows(Writer *w, PartView *p, Error *err);
+/* The bytes of a part of the request, in the frame. */
+static inline u8 *judge_part_bytes(const PartView *p) { return (u8 *)(uintptr_t)p->bytes; }
+/* Forget the own keys noted since there were `count`. */
+void judge_pop_keys(Tx *tx, u32 count);
+
+/* ---- kept records (kept.c) ---- */
+/* Does the request fit a short transaction? */
+bool kept_fits(const Writer *w, const Tx *tx);
+/* Places in the private blocks for the rows of a judged PART, and what they need. */
+MUST_CHECK bool kept_reserve(Writer *w, Tx *tx, Error *err);
+/* Write them and keep the records. */
+void kept_add(Writer *w, Tx *tx);
+/* Make the kept records and those of COMMIT one request: final row ids, memory. When it fails the transaction can only end. */
+MUST_CHECK bool kept_prepare_commit(Writer *w, Tx *tx, Error *err);
+/* Take back what came after the ordinal. */
+void kept_undo(Writer *w, Tx *tx, u32 ordinal);
+/* The private blocks go, nothing is kept any more. */
+void kept_drop(Writer *w, Tx *tx);
 
 /* ---- catalog ---- */
 Judged ddl_judge(Writer *w, Tx *tx, Error *err);
@@ -207,6 +265,8 @@ bool ddl_gives_back(u16 kind);
 void intake_scan(Writer *w);
 void intake_ready(Writer *w);
 void intake_parked(Writer *w, u64 now_ns);
+/* Decode the records of the request. */
+MUST_CHECK bool intake_parse(Tx *tx, Error *err);
 /* A request that nobody took yet, or a slot to release: for the look before sleeping. */
 bool intake_pending(const Writer *w);
 u64 intake_deadline_ns(const Writer *w);
@@ -218,6 +278,10 @@ void tx_done(Tx *tx);
 void tx_list_bulk(Writer *w, Tx *tx);
 /* The open chain ends without commit, which the log is told; locks stay. */
 void tx_drop_chain(Writer *w, Tx *tx);
+/* Take back what came after the ordinal; the locks stay. */
+void tx_undo(Writer *w, Tx *tx, u32 ordinal);
+/* Make room in one of the transaction's arrays; false: no memory. */
+MUST_CHECK bool tx_grow(void *array_of_any, u32 *capacity, u32 want, size_t size);
 /* End without commit: chain dropped, locks returned. */
 void tx_abort(Writer *w, Tx *tx);
 /* Locks returned, all request state forgotten. */

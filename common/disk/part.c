@@ -174,7 +174,7 @@ head_is_valid(PartKind kind, const PartView *v, u32 max_columns)
 bool
 part_read(PartKind kind, const u8 *data, u32 len, PartColumn *columns, u32 max_columns, PartView *ret, Error *err)
 {
-    PartView v = {.kind = kind, .columns = columns};
+    PartView v = {.kind = kind, .bytes = data, .columns = columns};
     Pieces p = {data, data + len};
     const u8 *head = len <= PART_MAX_BYTES && len % 8 == 0 ? take_piece(&p, PART_HEAD_BYTES) : NULL;
     if (!head || kind < PART_INSERT || kind > PART_DELETE)

@@ -45,6 +45,7 @@ typedef struct PartColumn {
 /* A checked part: pointers into its bytes. */
 typedef struct PartView {
     PartKind kind;
+    const u8 *bytes;            /* where it begins; NULL when it was not read from bytes */
     u32 table_id, schema_version, row_count, ordinal;
     u16 column_count;
     u32 first_count;            /* rows with ids from first_row on; the others from second_row on */

@@ -108,7 +108,7 @@ struct SlotDirShm {
     u32 kind;                /* SLOT_… */
     u64 promised_bytes;
 };
-enum { SLOT_OPEN = 1, SLOT_CHAIN = 2, SLOT_SEALED = 3 };
+enum { SLOT_OPEN = 1, SLOT_CHAIN = 2, SLOT_SEALED = 3, SLOT_STAGED = 4 }; /* STAGED: in no directory, see STAGED_BLOCK */
 _Static_assert(sizeof(SlotDirShm) == 80, "SlotDirShm");
 
 /* ---- the directory of a table: block id -> slot ---- */

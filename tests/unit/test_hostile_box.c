@@ -20,10 +20,16 @@ random_u64(void)
 
 static u32 below(u32 n) { return (u32)(random_u64() % n); }
 
+static u32 ordinals[SLOTS];
+
 static AnsStatus
 ask(u32 slot, ReqKind kind, const u8 *bytes, u32 len)
 {
-    Head h = {.flags = below(4), .version = random_u64(), .deadline_ns = 1}; /* who has to wait is told so at once */
+    u32 ordinal = below(10) ? ++ordinals[slot] : (u32)random_u64(); /* a transaction's numbers, mostly growing */
+    Head h = {.flags = below(2) ? REQ_FLAG_STATEMENT_ENDS : below(8), .version = random_u64(), .deadline_ns = 1, /* who has to wait is told so at once */
+              .ordinal = ordinal, .statement = below(10) ? ordinal - below(3) : (u32)random_u64(), .savepoint = below(2) ? 0 : ordinal - below(6)};
+    if (kind == REQ_ROLLBACK || kind == REQ_COMMIT)
+        ordinals[slot] = 0;
     post(slot, kind, h, bytes, len);
     return answer(slot);
 }
@@ -63,7 +69,7 @@ put_part(u8 *to, u32 at, PartKind kind, u32 id, u32 rows)
         ns[i] = (i32)random_u64();
         indexes[i] = (u8)below(2);
         nulls[i] = (u8)below(2);
-        old[i] = ROW_ID(1 + below(2), below(200));
+        old[i] = ROW_ID(below(4) ? 1 + below(2) : STAGED_BLOCK | below(SLOTS), below(below(2) ? 200 : 20));
     }
     PartView p = {.kind = kind, .table_id = id, .schema_version = 1, .row_count = rows, .columns = c, .column_count = 3, .old_rows = old};
     if (kind == PART_UPDATE) {
@@ -79,11 +85,11 @@ put_part(u8 *to, u32 at, PartKind kind, u32 id, u32 rows)
 
 /* Rows, or catalog changes: both in one request are refused. */
 static u32
-make_request(u8 *to, const u32 tables[2])
+make_request(u8 *to, const u32 tables[2], u32 records_max)
 {
     bool rows = below(4) != 0;
     u32 len = 0;
-    for (u32 n = 1 + below(3); n > 0; n--) {
+    for (u32 n = 1 + below(records_max); n > 0; n--) {
         u32 id = below(8) ? tables[below(2)] : below(4) ? below(200) : (u32)random_u64();
         switch (rows ? 6 : below(6)) {
         case 0: len = put_create(to, len, below(2) ? "t2" : "t3"); break;
@@ -141,9 +147,10 @@ START_TEST(random_and_mutated_requests)
             ck_assert_int_eq(ask(2, REQ_WRITE, bytes, put_create(bytes, 0, "t0")), ANS_OK);
         if (!id_of("t1"))
             ck_assert_int_eq(ask(2, REQ_WRITE, bytes, put_create(bytes, 0, "t1")), ANS_OK);
-        u32 tables[2] = {id_of("t0"), id_of("t1")};
         bool lock = below(4) == 0;
-        u32 len = lock ? make_lock(bytes, tables) : make_request(bytes, tables);
+        ReqKind kind = below(40) == 0 ? (ReqKind)random_u64() : lock ? REQ_LOCK : below(3) ? REQ_PART : below(2) ? REQ_WRITE : (ReqKind)(1 + below(8));
+        u32 tables[2] = {id_of("t0"), id_of("t1")};
+        u32 len = lock ? make_lock(bytes, tables) : make_request(bytes, tables, kind == REQ_WRITE ? 3 : 1);
         if (below(2))
             mutate(bytes, len);
         if (below(50) == 0)
@@ -151,7 +158,6 @@ START_TEST(random_and_mutated_requests)
                 bytes[i] = (u8)random_u64();
         if (below(30) == 0)
             len = below(2) ? (u32)random_u64() : below(len + 1);
-        ReqKind kind = below(40) == 0 ? (ReqKind)random_u64() : lock ? REQ_LOCK : below(2) ? REQ_WRITE : (ReqKind)(1 + below(8));
         answers[ask(below(2), kind, bytes, len) & 7]++;
         if (round % 100 == 0 && below(2)) /* else an open transaction keeps the others out */
             ask(below(2), REQ_ROLLBACK, NULL, 0);
@@ -163,6 +169,7 @@ START_TEST(random_and_mutated_requests)
     }
     ck_assert_uint_gt(answers[ANS_OK], 100);
     ck_assert_uint_gt(answers[ANS_ERROR], 100);
+    ck_assert_uint_gt(answers[ANS_STAGED], 50);
     ask(0, REQ_ROLLBACK, NULL, 0);
     ask(1, REQ_ROLLBACK, NULL, 0);
     verify();
