@@ -1,0 +1,411 @@
+/*
+ * test_txn.c
+ *    Transactions of several statements end to end: what the owner sees of them, what nobody else sees before COMMIT, savepoints, RETRY, errors in the middle,
+ *    transactions that outgrow one part, catalog changes, loss.
+ *
+ * A model says what every statement must see. Random statements of one transaction are compared after each with a scan and with keys, a second
+ * session sees the committed state all the time, and after each end both see the same.
+ */
+#include "backend_fixture.h"
+
+enum { IDS = 4000, ABSENT = -1, NO_NOTE = 4, SAVEPOINTS = 8 };
+
+static const Str NOTES[4] = {{"alpha", 5}, {"", 0}, {"gamma ray", 9}, {"delta", 5}};
+
+typedef struct Cell {
+    i32 n; /* ABSENT: no such row */
+    u8 note;
+} Cell;
+
+typedef struct State {
+    u32 ids;
+    Cell *cells;
+} State;
+
+static u64 random_state;
+
+static u32
+random_below(u32 n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (u32)((random_state >> 11) % n);
+}
+
+static void
+state_init(State *s, u32 ids)
+{
+    s->ids = ids;
+    s->cells = malloc(ids * sizeof *s->cells);
+    ck_assert_ptr_nonnull(s->cells);
+    for (u32 i = 0; i < ids; i++)
+        s->cells[i] = (Cell){ABSENT, 0};
+}
+
+static void
+state_copy(State *to, const State *from)
+{
+    memcpy(to->cells, from->cells, from->ids * sizeof *from->cells);
+}
+
+/* ---- statements ---- */
+
+static u8
+note_of(i64 id)
+{
+    return id % 7 == 0 ? NO_NOTE : (u8)(id & 3);
+}
+
+typedef enum What { ADD_N, MOVE_ID, REMOVE, COPY } What;
+
+/* UPDATE t SET n = n + by; UPDATE t SET id = id + by; DELETE; INSERT INTO t SELECT id + by, n, note FROM t: WHERE id BETWEEN low AND high. */
+typedef struct Change {
+    What what;
+    i64 low, high, by;
+} Change;
+
+typedef struct Gathered {
+    RowId rows[VEC_SIZE];
+    i64 ids[VEC_SIZE];
+    i32 ns[VEC_SIZE];
+    Str notes[VEC_SIZE];
+    u8 nulls[VEC_SIZE];
+    u32 count;
+} Gathered;
+
+static void
+write_gathered(TxnWrite *w, const Change *c, Gathered *g)
+{
+    const u16 column = c->what == MOVE_ID ? 0 : 1;
+    Vec v[3] = {{.phys = PHYS_I64, .data = g->ids}, {.phys = PHYS_I32, .data = g->ns},
+                {.phys = PHYS_STR, .data = g->notes, .null_mask = g->nulls}};
+    Batch all = {.count = g->count, .column_count = 3, .columns = v}, one = {.count = g->count, .column_count = 1, .columns = &v[column]};
+    if (g->count == 0)
+        return;
+    if (c->what == REMOVE)
+        txn_delete(w, g->rows, g->count);
+    else if (c->what == COPY)
+        txn_insert(w, &all);
+    else
+        txn_update(w, g->rows, &column, 1, &one);
+    g->count = 0;
+}
+
+static void
+change_block(const BlockView *block, u64 version, TxnWrite *w, const Change *c, Gathered *g)
+{
+    SliceView s[3];
+    u64 bits[BLOCK_WORDS];
+    u32 dead;
+    bool any = block_deleted(block, version, bits, &dead);
+    for (u32 k = 0; k < 3; k++)
+        ensure(slice_view(block, k, &s[k]));
+    for (u32 i = 0; i < block->row_count; i++) {
+        i64 id = slice_value(&s[0], &COLUMNS[0], i).i64v;
+        if ((any && bits[i / 64] >> (i % 64) & 1) || id < c->low || id > c->high)
+            continue;
+        Value note = slice_value(&s[2], &COLUMNS[2], i);
+        g->rows[g->count] = ROW_ID(block->block_id, i);
+        g->ids[g->count] = c->what == ADD_N ? id : id + c->by;
+        g->ns[g->count] = slice_value(&s[1], &COLUMNS[1], i).i32v + (c->what == ADD_N ? (i32)c->by : 0);
+        g->notes[g->count] = note.is_null ? NOTES[1] : note.str;
+        g->nulls[g->count++] = note.is_null;
+        if (g->count == VEC_SIZE)
+            write_gathered(w, c, g);
+    }
+}
+
+static TxnOutcome
+change(Backend *b, void *arg)
+{
+    const TableShm *t = table_t(b);
+    u64 version = txn_snapshot(b->txn)->version;
+    TxnWrite *w = txn_write_begin(b->txn, b->statement, t);
+    Gathered *g = arena_zalloc(b->statement, sizeof *g);
+    for (u32 place = 0; place < table_block_count(t); place++) {
+        BlockView block;
+        if (block_view(t, place, &block))
+            change_block(&block, version, w, arg, g);
+    }
+    write_gathered(w, arg, g);
+    return txn_write_finish(w);
+}
+
+/* ---- the same for the model; false: the statement must fail with 23505 ---- */
+
+static bool
+model_insert(State *s, const Rows *r)
+{
+    for (u32 i = 0; i < r->count; i++)
+        if (s->cells[r->first + i].n != ABSENT)
+            return false;
+    for (u32 i = 0; i < r->count; i++)
+        s->cells[r->first + i] = (Cell){r->n, note_of(r->first + i)};
+    return true;
+}
+
+static bool
+model_change(State *s, const Change *c)
+{
+    State old;
+    bool ok = true;
+    state_init(&old, s->ids);
+    state_copy(&old, s);
+    for (i64 id = c->low; id <= c->high && c->what != COPY; id++) {
+        if (c->what == ADD_N)
+            s->cells[id].n += s->cells[id].n == ABSENT ? 0 : (i32)c->by;
+        else
+            s->cells[id].n = ABSENT;
+    }
+    for (i64 id = c->low; id <= c->high && (c->what == COPY || c->what == MOVE_ID); id++) {
+        if (old.cells[id].n == ABSENT)
+            continue;
+        ok &= s->cells[id + c->by].n == ABSENT;
+        s->cells[id + c->by] = old.cells[id];
+    }
+    if (!ok)
+        state_copy(s, &old);
+    free(old.cells);
+    return ok;
+}
+
+/* ---- what a session sees ---- */
+
+static void
+see_block(const BlockView *block, u64 version, State *seen)
+{
+    SliceView s[3];
+    u64 bits[BLOCK_WORDS];
+    u32 dead;
+    bool any = block_deleted(block, version, bits, &dead);
+    for (u32 k = 0; k < 3; k++)
+        ck_assert(slice_view(block, k, &s[k]));
+    for (u32 i = 0; i < block->row_count; i++) {
+        if (any && bits[i / 64] >> (i % 64) & 1)
+            continue;
+        i64 id = slice_value(&s[0], &COLUMNS[0], i).i64v;
+        Value note = slice_value(&s[2], &COLUMNS[2], i);
+        u8 code = NO_NOTE;
+        if (!note.is_null)
+            for (code = 0; code < 4 && !str_eq(note.str, NOTES[code]); code++)
+                ;
+        if (id < 0 || id >= seen->ids || seen->cells[id].n != ABSENT)
+            ck_abort_msg("row %lld is seen twice or should not be", (long long)id);
+        seen->cells[id] = (Cell){slice_value(&s[1], &COLUMNS[1], i).i32v, code};
+    }
+}
+
+static void
+expect_key(Backend *b, const State *want, i64 id)
+{
+    RowId row;
+    bool found = find(b, id, &row);
+    if (found != (want->cells[id].n != ABSENT) || (found && read_n(table_t(b), row) != want->cells[id].n))
+        ck_abort_msg("key %lld: found %d, expected n %d", (long long)id, found, want->cells[id].n);
+}
+
+/* Exactly the model, by scan and by key. */
+static void
+expect_state(Backend *b, const State *want)
+{
+    State seen;
+    Error err;
+    current_catch = &b->catch;
+    if (setjmp(b->catch.jump))
+        ck_abort_msg("%s", b->catch.error.message);
+    state_init(&seen, want->ids);
+    const TableShm *t = table_t(b);
+    for (u32 place = 0; place < table_block_count(t); place++) {
+        BlockView block;
+        if (block_view(t, place, &block))
+            see_block(&block, txn_snapshot(b->txn)->version, &seen);
+    }
+    for (u32 id = 0; id < want->ids; id++)
+        if (seen.cells[id].n != want->cells[id].n || (want->cells[id].n != ABSENT && seen.cells[id].note != want->cells[id].note))
+            ck_abort_msg("row %u: n %d note %u, expected %d %u", id, seen.cells[id].n, seen.cells[id].note, want->cells[id].n,
+                         want->cells[id].note);
+    for (u32 i = 0; i < 300; i++)
+        expect_key(b, want, random_below(want->ids));
+    ck_assert_msg(store_verify(txn_snapshot(b->txn), VERIFY_CONTENTS, &err), "%s", err.message);
+    free(seen.cells);
+    txn_end_statement(b->txn);
+}
+
+/* ---- random transactions ---- */
+
+typedef struct Session {
+    Backend owner, other;
+    State committed, now, saved[SAVEPOINTS];
+    u32 marks[SAVEPOINTS], savepoints;
+    bool failed;
+    u32 largest; /* rows of a statement */
+} Session;
+
+static ErrCode
+end_with(Backend *b, void (*end)(Txn *))
+{
+    current_catch = &b->catch;
+    if (setjmp(b->catch.jump))
+        return b->catch.error.code;
+    end(b->txn);
+    return ERR_NONE;
+}
+
+static void
+session_open(Session *s, u32 ids, u32 largest)
+{
+    memset(s, 0, sizeof *s);
+    s->largest = largest;
+    backend_init(&s->owner, 0);
+    backend_init(&s->other, 1);
+    state_init(&s->committed, ids);
+    state_init(&s->now, ids);
+    for (u32 i = 0; i < SAVEPOINTS; i++)
+        state_init(&s->saved[i], ids);
+    CK_RUN(&s->owner, create_t, NULL);
+    txn_begin(s->owner.txn, TXN_READ_COMMITTED);
+}
+
+static void
+session_close(Session *s)
+{
+    txn_rollback(s->owner.txn);
+    backend_done(&s->owner);
+    backend_done(&s->other);
+    free(s->committed.cells);
+    free(s->now.cells);
+    for (u32 i = 0; i < SAVEPOINTS; i++)
+        free(s->saved[i].cells);
+}
+
+static void
+begin_again(Session *s)
+{
+    ck_assert(!txn_is_open(s->owner.txn));
+    expect_state(&s->owner, &s->committed);
+    expect_state(&s->other, &s->committed);
+    state_copy(&s->now, &s->committed);
+    s->savepoints = 0;
+    s->failed = false;
+    txn_begin(s->owner.txn, TXN_READ_COMMITTED);
+}
+
+static void
+end_random(Session *s)
+{
+    if (!s->failed && random_below(3)) {
+        ErrCode code = end_with(&s->owner, txn_commit);
+        ck_assert_msg(code == ERR_NONE, "%s", s->owner.catch.error.message);
+        state_copy(&s->committed, &s->now);
+    } else
+        txn_rollback(s->owner.txn);
+    begin_again(s);
+}
+
+static void
+savepoint_random(Session *s)
+{
+    Txn *t = s->owner.txn;
+    if (s->savepoints && (s->failed || random_below(2))) {
+        u32 to = random_below(s->savepoints);
+        if (!s->failed && random_below(3) == 0) { /* RELEASE */
+            s->savepoints = to;
+            txn_release(t, to ? s->marks[to - 1] : 0);
+            return;
+        }
+        s->savepoints = to + 1;
+        txn_rollback_to(t, s->marks[to]);
+        state_copy(&s->now, &s->saved[to]);
+        s->failed = false;
+        return;
+    }
+    if (s->failed || s->savepoints == SAVEPOINTS)
+        return;
+    s->marks[s->savepoints] = txn_savepoint(t);
+    state_copy(&s->saved[s->savepoints++], &s->now);
+}
+
+static void
+statement_random(Session *s)
+{
+    u32 ids = s->now.ids, size = random_below(3) ? 1 + random_below(20) : 1 + random_below(s->largest);
+    i64 low = random_below(ids), by;
+    bool ok;
+    ErrCode code;
+    if (low + size > ids)
+        size = ids - (u32)low;
+    if (random_below(3) == 0) {
+        Rows rows = {low, size, (i32)random_below(1000)};
+        ok = model_insert(&s->now, &rows);
+        code = run(&s->owner, insert, &rows);
+    } else {
+        Change c = {(What)random_below(4), low, low + size - 1, 0};
+        by = (i64)random_below(2 * size) - size;
+        c.by = c.what == ADD_N ? 1 : MIN(MAX(by, -low), (i64)ids - low - size);
+        ok = model_change(&s->now, &c);
+        code = run(&s->owner, change, &c);
+    }
+    ck_assert_msg(code == (ok ? ERR_NONE : ERR_UNIQUE_VIOLATION), "%s %s", errcode_sqlstate(code), s->owner.catch.error.message);
+    s->failed = !ok;
+}
+
+static void
+run_session(u64 seed, u32 ids, u32 largest, u32 steps)
+{
+    static Session s;
+    random_state = seed;
+    session_open(&s, ids, largest);
+    for (u32 i = 0; i < steps; i++) {
+        u32 what = random_below(20);
+        if (what == 0 || (s.failed && !s.savepoints))
+            end_random(&s);
+        else if (what < 5 || s.failed)
+            savepoint_random(&s);
+        else
+            statement_random(&s);
+        if (!s.failed)
+            expect_state(&s.owner, &s.now);
+        if (random_below(10) == 0)
+            expect_state(&s.other, &s.committed);
+    }
+    session_close(&s);
+    restart_and_compare();
+}
+
+START_TEST(small_statements)
+{
+    run_session(0x9e3779b97f4a7c15ull * (u64)(_i + 1), 400, 30, 400);
+}
+END_TEST
+
+START_TEST(statements_of_all_sizes)
+{
+    run_session(0x2545f4914f6cdd1dull * (u64)(_i + 1), IDS, 2000, 200);
+}
+END_TEST
+
+/* Thousands of rows a statement: most transactions outgrow what is kept of them. */
+START_TEST(large_statements)
+{
+    run_session(0x9e6c63d0676a9a99ull * (u64)(_i + 1), 120000, 60000, 40);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("txn");
+    TCase *t = tcase_create("txn");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, small_statements, 0, 4);
+    tcase_add_loop_test(t, statements_of_all_sizes, 0, 2);
+    tcase_add_loop_test(t, large_statements, 0, 2);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? 1 : 0;
+}
