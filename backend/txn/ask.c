@@ -77,7 +77,7 @@ follow(Txn *t, const Answer *a, const Error *error)
 {
     u64 before = t->open_id;
     t->open_id = t->box->ans_txn;
-    t->locks_kept = a->status == ANS_RETRY;
+    t->end_due = a->status == ANS_RETRY;
     if (!before && t->open_id)
         t->opened_by = observe_u64(&t->shm->writer->pub_ready);
     if (t->block && before && !t->open_id && a->status == ANS_ERROR)
@@ -168,10 +168,10 @@ ask_rollback(Txn *t)
 {
     Error ignored;
     ask_discard(t);
-    if (!t->open_id && !t->locks_kept)
+    if (!t->open_id && !t->end_due)
         return;
     ask_post(t, REQ_ROLLBACK, 0, 0, 0);
     (void)ask_collect(t, &ignored);
     t->open_id = 0;
-    t->locks_kept = false;
+    t->end_due = false;
 }

@@ -23,7 +23,7 @@ struct Txn {
     TxnIsolation isolation, autocommit_isolation;
     u64 open_id;            /* what is open at the walwriter, as its last answer said; 0: nothing */
     u64 opened_by;          /* which walwriter that is (WriterShm.pub_ready) */
-    bool locks_kept;        /* a RETRY left locks with it */
+    bool end_due;           /* a ROLLBACK is due all the same: a RETRY left locks with it, or it does not know that we know of a loss */
     u32 ordinal;            /* of the last record (box.h) */
     u32 statement;          /* ... before the running statement */
     u32 savepoint;          /* ... before the newest savepoint, 0 none */

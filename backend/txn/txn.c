@@ -58,6 +58,7 @@ look_for_loss(Txn *t)
         return;
     error_set(&err, ERR_SERIALIZATION_FAILURE, "could not serialize access: the writer was restarted");
     txn_set_lost(t, &err);
+    t->end_due = true; /* it would tell the next transaction */
 }
 
 static const Snapshot *

@@ -392,6 +392,252 @@ START_TEST(large_statements)
 }
 END_TEST
 
+/* ---- two sessions ---- */
+
+/* A statement in a thread of its own, for what waits. */
+typedef struct Call {
+    Backend *b;
+    Body body;
+    void *arg;
+    ErrCode code;
+    pthread_t thread;
+} Call;
+
+static void *
+run_call(void *arg)
+{
+    Call *c = arg;
+    c->code = run(c->b, c->body, c->arg);
+    return NULL;
+}
+
+static void
+call_begin(Call *c, Backend *b, Body body, void *arg)
+{
+    *c = (Call){.b = b, .body = body, .arg = arg};
+    pthread_create(&c->thread, NULL, run_call, c);
+}
+
+static void
+wait_until_parked(void)
+{
+    while (relaxed_u64(&shm.writer->parked_count) == 0)
+        usleep(1000);
+}
+
+static ErrCode
+call_end(Call *c)
+{
+    pthread_join(c->thread, NULL);
+    return c->code;
+}
+
+static i32
+n_of(Backend *b, i64 id)
+{
+    RowId row;
+    current_catch = &b->catch;
+    if (setjmp(b->catch.jump))
+        ck_abort_msg("%s", b->catch.error.message);
+    i32 n = find(b, id, &row) ? read_n(table_t(b), row) : ABSENT;
+    txn_end_statement(b->txn);
+    return n;
+}
+
+static TxnOutcome
+look(Backend *b, void *arg)
+{
+    (void)arg;
+    (void)txn_snapshot(b->txn);
+    return TXN_DONE;
+}
+
+static void
+two_sessions(Backend *a, Backend *b)
+{
+    backend_init(a, 0);
+    backend_init(b, 1);
+    CK_RUN(a, create_t, NULL);
+    CK_RUN(a, insert, (&(Rows){1, 10, 100}));
+}
+
+/* Who waited runs its statement again on what the other left, and keeps what it did before. */
+START_TEST(who_waits_sees_what_the_other_left)
+{
+    static Backend a, b;
+    Call c;
+    two_sessions(&a, &b);
+    for (int commit = 0; commit < 2; commit++) {
+        txn_begin(a.txn, TXN_READ_COMMITTED);
+        txn_begin(b.txn, TXN_READ_COMMITTED);
+        CK_RUN(&a, insert, (&(Rows){1000, 3, 7}));
+        CK_RUN(&a, increment, &(i64){1000});
+        u32 mark = txn_savepoint(a.txn);
+        CK_RUN(&b, increment, &(i64){1});
+        CK_RUN(&b, increment, &(i64){1});
+        call_begin(&c, &a, increment, &(i64){1});
+        wait_until_parked();
+        ck_assert_int_eq(n_of(&b, 1), 102);
+        if (commit)
+            ck_assert_int_eq(end_with(&b, txn_commit), ERR_NONE);
+        else
+            txn_rollback(b.txn);
+        ck_assert_int_eq(call_end(&c), ERR_NONE);
+        ck_assert_int_eq(n_of(&a, 1), commit ? 103 : 101);
+        ck_assert_int_eq(n_of(&a, 1000), 8);
+        ck_assert_int_eq(n_of(&b, 1000), ABSENT);
+        txn_rollback_to(a.txn, mark);
+        ck_assert_int_eq(n_of(&a, 1), commit ? 102 : 100);
+        ck_assert_int_eq(n_of(&a, 1000), 8);
+        CK_RUN(&b, increment, &(i64){1}); /* what was locked since the savepoint is free */
+        txn_rollback(a.txn);
+        CK_RUN(&b, change, (&(Change){ADD_N, 1, 1, -1}));
+    }
+    ck_assert_int_eq(n_of(&b, 1), 102);
+    backend_done(&a);
+    backend_done(&b);
+}
+END_TEST
+
+START_TEST(a_repeatable_snapshot_stays)
+{
+    static Backend a, b;
+    two_sessions(&a, &b);
+    txn_begin(a.txn, TXN_REPEATABLE_READ);
+    ck_assert(!txn_has_snapshot(a.txn));
+    (void)txn_root(a.txn); /* who only looks up names */
+    txn_end_statement(a.txn);
+    ck_assert(!txn_has_snapshot(a.txn));
+    CK_RUN(&b, insert, (&(Rows){50, 1, 1}));
+    ck_assert_int_eq(n_of(&a, 50), 1);
+    ck_assert(txn_has_snapshot(a.txn));
+    CK_RUN(&b, insert, (&(Rows){51, 1, 1}));
+    CK_RUN(&b, increment, &(i64){2});
+    ck_assert_int_eq(n_of(&a, 51), ABSENT);
+    CK_RUN(&a, increment, &(i64){3});
+    ck_assert_int_eq(n_of(&a, 3), 101);
+    ck_assert_int_eq(n_of(&a, 2), 100);
+    u32 mark = txn_savepoint(a.txn);
+    ck_assert_int_eq(run(&a, increment, &(i64){2}), ERR_SERIALIZATION_FAILURE);
+    ck_assert_str_eq(a.catch.error.message, "could not serialize access due to concurrent update");
+    txn_rollback_to(a.txn, mark);
+    ck_assert_int_eq(n_of(&a, 51), ABSENT);
+    ck_assert_int_eq(end_with(&a, txn_commit), ERR_NONE);
+    ck_assert_int_eq(n_of(&a, 51), 1);
+    ck_assert_int_eq(n_of(&b, 3), 101);
+
+    txn_set_isolation(a.txn, TXN_REPEATABLE_READ); /* of statements that commit by themselves */
+    txn_begin(b.txn, TXN_READ_COMMITTED);
+    CK_RUN(&b, increment, &(i64){2});
+    Call c;
+    call_begin(&c, &a, increment, &(i64){2});
+    wait_until_parked();
+    ck_assert_int_eq(end_with(&b, txn_commit), ERR_NONE);
+    ck_assert_int_eq(call_end(&c), ERR_SERIALIZATION_FAILURE);
+    backend_done(&a);
+    backend_done(&b);
+}
+END_TEST
+
+/* A statement that fails after parts of it were accepted leaves what was before it. */
+START_TEST(a_failed_statement_is_taken_back)
+{
+    static Backend a, b;
+    two_sessions(&a, &b);
+    txn_begin(a.txn, TXN_READ_COMMITTED);
+    CK_RUN(&a, increment, &(i64){1});
+    u32 mark = txn_savepoint(a.txn);
+    ck_assert_int_eq(run(&a, insert, &(Rows){5, 1, 0}), ERR_UNIQUE_VIOLATION);
+    ck_assert_str_eq(a.catch.error.detail, "Key (id)=(5) already exists.");
+    txn_rollback_to(a.txn, mark);
+    CK_RUN(&a, change, (&(Change){REMOVE, 5, 5, 0}));
+    CK_RUN(&a, insert, (&(Rows){5, 1, 1}));
+    ck_assert_int_eq(run(&a, insert, &(Rows){5, 1, 0}), ERR_UNIQUE_VIOLATION);
+    txn_rollback_to(a.txn, mark);
+    ck_assert_int_eq(n_of(&a, 5), 100);
+    ck_assert_int_eq(n_of(&a, 1), 101);
+    ck_assert(txn_has_changes(a.txn));
+    interrupted = true;
+    txn_rollback_to(a.txn, mark);
+    txn_rollback(a.txn);
+    interrupted = false;
+    ck_assert(!txn_has_changes(a.txn) && !txn_is_open(a.txn));
+    txn_rollback(a.txn);
+    ck_assert_int_eq(n_of(&b, 1), 100);
+    backend_done(&a);
+    backend_done(&b);
+}
+END_TEST
+
+/* Cancelled while it waits: the transaction is still there. */
+static void *
+increment_interrupted(void *arg)
+{
+    Call *c = arg;
+    interrupted = true;
+    c->code = run(c->b, increment, c->arg);
+    interrupted = false;
+    return NULL;
+}
+
+START_TEST(a_cancelled_statement_leaves_the_transaction)
+{
+    static Backend a, b;
+    two_sessions(&a, &b);
+    txn_begin(a.txn, TXN_READ_COMMITTED);
+    txn_begin(b.txn, TXN_READ_COMMITTED);
+    CK_RUN(&a, increment, &(i64){1});
+    CK_RUN(&b, increment, &(i64){2});
+    u32 mark = txn_savepoint(a.txn);
+    Call c = {.b = &a, .arg = &(i64){2}};
+    pthread_create(&c.thread, NULL, increment_interrupted, &c);
+    ck_assert_int_eq(call_end(&c), ERR_QUERY_CANCELED);
+    txn_rollback_to(a.txn, mark);
+    ck_assert_int_eq(end_with(&a, txn_commit), ERR_NONE);
+    ck_assert_int_eq(n_of(&b, 1), 101);
+    txn_rollback(b.txn);
+    backend_done(&a);
+    backend_done(&b);
+}
+END_TEST
+
+/* Another walwriter: what was written and not committed is lost, and said so once per attempt until the end. */
+START_TEST(a_lost_transaction_says_so)
+{
+    static Backend a, b;
+    two_sessions(&a, &b);
+    for (int way = 0; way < 4; way++) {
+        txn_begin(a.txn, TXN_READ_COMMITTED);
+        txn_begin(b.txn, TXN_READ_COMMITTED);
+        ck_assert_int_eq(n_of(&b, 1), 100);
+        CK_RUN(&a, increment, &(i64){1});
+        u32 mark = txn_savepoint(a.txn);
+        CK_RUN(&a, insert, (&(Rows){100, 5, 1}));
+        replace_writer();
+        switch (way) {
+        case 0: ck_assert_int_eq(run(&a, look, NULL), ERR_SERIALIZATION_FAILURE); break;
+        case 1: ck_assert_int_eq(run(&a, increment, &(i64){1}), ERR_SERIALIZATION_FAILURE); break;
+        case 2:
+            txn_rollback_to(a.txn, mark);
+            ck_assert_int_eq(run(&a, look, NULL), ERR_SERIALIZATION_FAILURE);
+            break;
+        default: break;
+        }
+        ck_assert_int_eq(end_with(&a, txn_commit), ERR_SERIALIZATION_FAILURE);
+        ck_assert_str_eq(a.catch.error.message, "could not serialize access: the writer was restarted");
+        ck_assert(!txn_is_open(a.txn));
+        txn_rollback(a.txn);
+        ck_assert_int_eq(n_of(&b, 1), 100); /* it had written nothing: it goes on */
+        CK_RUN(&b, increment, &(i64){2});
+        ck_assert_int_eq(end_with(&b, txn_commit), ERR_NONE);
+        ck_assert_int_eq(n_of(&a, 2), 101 + way);
+        ck_assert_int_eq(n_of(&a, 100), ABSENT);
+    }
+    backend_done(&a);
+    backend_done(&b);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -402,6 +648,11 @@ main(void)
     tcase_add_loop_test(t, small_statements, 0, 4);
     tcase_add_loop_test(t, statements_of_all_sizes, 0, 2);
     tcase_add_loop_test(t, large_statements, 0, 2);
+    tcase_add_test(t, who_waits_sees_what_the_other_left);
+    tcase_add_test(t, a_repeatable_snapshot_stays);
+    tcase_add_test(t, a_failed_statement_is_taken_back);
+    tcase_add_test(t, a_cancelled_statement_leaves_the_transaction);
+    tcase_add_test(t, a_lost_transaction_says_so);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
