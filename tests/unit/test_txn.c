@@ -385,13 +385,6 @@ START_TEST(statements_of_all_sizes)
 }
 END_TEST
 
-/* Thousands of rows a statement: most transactions outgrow what is kept of them. */
-START_TEST(large_statements)
-{
-    run_session(0x9e6c63d0676a9a99ull * (u64)(_i + 1), 120000, 60000, 40);
-}
-END_TEST
-
 /* ---- two sessions ---- */
 
 /* A statement in a thread of its own, for what waits. */
@@ -647,7 +640,6 @@ main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, small_statements, 0, 4);
     tcase_add_loop_test(t, statements_of_all_sizes, 0, 2);
-    tcase_add_loop_test(t, large_statements, 0, 2);
     tcase_add_test(t, who_waits_sees_what_the_other_left);
     tcase_add_test(t, a_repeatable_snapshot_stays);
     tcase_add_test(t, a_failed_statement_is_taken_back);
