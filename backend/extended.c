@@ -179,6 +179,7 @@ extended_bind(Session *s, const WireMsg *m)
     Formats results = read_formats(&r);
     body_end(&r);
     set_result_formats(p, plan, &results);
+    portal_evaluate(s, p);
     reply_empty(s->wire, MSG_B_BIND_COMPLETE);
 }
 
@@ -311,7 +312,8 @@ extended_execute(Session *s, const WireMsg *m)
         return;
     }
     transaction_start(s);
-    transaction_admit(s, p->state == PORTAL_FAILED ? NULL : p->plan->parsed);
+    if (p->state != PORTAL_FAILED || !p->failed_late) /* one that failed late is known to end the block */
+        transaction_admit(s, p->state == PORTAL_FAILED ? NULL : p->plan->parsed);
     if (p->state == PORTAL_FAILED || (p->state == PORTAL_DONE && !p->plan->returns_rows))
         cannot_run(name);
     s->running = p;

@@ -128,7 +128,17 @@ fail(Session *s, Portal *p)
     plans_release(s, p->plan);
     p->plan = NULL;
     p->columns = NULL;
+    p->failed_late = false;
     p->state = PORTAL_FAILED;
+}
+
+void
+portal_fail_running(Session *s)
+{
+    if (!s->running)
+        return;
+    fail(s, s->running);
+    s->running->failed_late = true;
 }
 
 void
@@ -264,6 +274,29 @@ portal_set_rows(Portal *p, u32 column_count, const Str *values, u64 row_count)
     p->exhausted = true;
 }
 
+/* What PostgreSQL's planner would have evaluated already. */
+static bool
+is_foldable(const BExpr *e)
+{
+    if (!e)
+        return true;
+    if (e->kind == BX_FUNC && func_def(e->func)->volatility > FUNC_IMMUTABLE)
+        return false;
+    for (u32 i = 0; i < e->arg_count; i++)
+        if (!is_foldable(e->args[i]))
+            return false;
+    return true;
+}
+
+static bool
+is_constant(const BQuery *q)
+{
+    bool all = !q->from && is_foldable(q->where);
+    for (u32 i = 0; all && i < q->target_count; i++)
+        all = is_foldable(q->targets[i].expr);
+    return all;
+}
+
 void
 portal_start(Session *s, Portal *p)
 {
@@ -280,9 +313,20 @@ portal_start(Session *s, Portal *p)
     else {
         p->exec = run_open(s, p, false);
         /* Errors of constant expressions come before the row description, as in PostgreSQL, whose planner finds them. */
-        if (!p->plan->stmt->query->from)
+        if (is_constant(p->plan->stmt->query))
             next_batch(p);
     }
+}
+
+void
+portal_evaluate(Session *s, Portal *p)
+{
+    if (!p->plan->stmt || p->plan->stmt->kind != BST_SELECT || !is_constant(p->plan->stmt->query))
+        return;
+    s->running = p;
+    portal_start(s, p);
+    detach(p);
+    s->running = NULL;
 }
 
 /* Rows that were encoded when another statement came between. */

@@ -52,7 +52,7 @@ struct Portal {
     PortalState state;
     u32 level;        /* of savepoints, where it was opened (transaction_level) */
     CachedPlan *plan; /* a reference; NULL when it has failed */
-    bool returned_rows; /* of one that has failed */
+    bool returned_rows, failed_late; /* of one that has failed; in a failed block already */
     Arena *arena;
     Value *params;
     u32 param_count;
@@ -224,10 +224,14 @@ void portal_close_all(Session *s);
 void portal_close_from(Session *s, u32 level);
 /* The same and the running one can not go on, but exist until their level ends. */
 void portal_fail_from(Session *s, u32 level);
+/* An error in a block that has failed already. */
+void portal_fail_running(Session *s);
 /* They belong to the level outside of this one now. */
 void portal_move_out(Session *s, u32 level);
 /* Make it ready to give rows: a write has then happened. portal_run does it when it was not done. */
 void portal_start(Session *s, Portal *p);
+/* A query of constants and parameters is evaluated when it is bound, and its errors come then. */
+void portal_evaluate(Session *s, Portal *p);
 /* Bind and plan again; the result must have the same columns. */
 void portal_plan_again(Session *s, Portal *p);
 /* Start it (first time) and send up to max_rows (0: all). true: complete. */

@@ -401,6 +401,8 @@ transaction_abort(Session *s)
     case TRANSACTION_FAILED:
         if (ending)
             rollback(s);
+        else
+            portal_fail_running(s);
         break;
     }
 }

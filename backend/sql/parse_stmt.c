@@ -158,6 +158,11 @@ parse_statement(Parser *p, const char **ret_tag, bool *ret_write)
         *ret_tag = "CHECK DATABASE";
         return s;
     }
+    if (parse_is(p, KW_PREPARE) && parse_is_ahead(p, 1, KW_TRANSACTION)) {
+        *ret_tag = "PREPARE TRANSACTION";
+        parse_unsupported(p, s, *ret_tag);
+        return s;
+    }
     if (parse_transaction(p, s)) {
         *ret_tag = transaction_tag(s, &first);
         return s;
