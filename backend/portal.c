@@ -289,9 +289,10 @@ is_foldable(const BExpr *e)
 }
 
 static bool
-is_constant(const BQuery *q)
+is_constant(const Portal *p)
 {
-    bool all = !q->from && is_foldable(q->where);
+    const BQuery *q = p->plan->stmt->query;
+    bool all = !q->from && p->plan->stmt->sub_count == 0 && is_foldable(q->where);
     for (u32 i = 0; all && i < q->target_count; i++)
         all = is_foldable(q->targets[i].expr);
     return all;
@@ -313,7 +314,7 @@ portal_start(Session *s, Portal *p)
     else {
         p->exec = run_open(s, p, false);
         /* Errors of constant expressions come before the row description, as in PostgreSQL, whose planner finds them. */
-        if (is_constant(p->plan->stmt->query))
+        if (is_constant(p))
             next_batch(p);
     }
 }
@@ -321,7 +322,7 @@ portal_start(Session *s, Portal *p)
 void
 portal_evaluate(Session *s, Portal *p)
 {
-    if (!p->plan->stmt || p->plan->stmt->kind != BST_SELECT || !is_constant(p->plan->stmt->query))
+    if (!p->plan->stmt || p->plan->stmt->kind != BST_SELECT || !is_constant(p))
         return;
     s->running = p;
     portal_start(s, p);
