@@ -40,6 +40,7 @@ tx_done(Tx *tx)
     free(tx->marks);
     free(tx->staged);
     free(tx->own_keys);
+    free(tx->reads);
     if (tx->arena)
         arena_free(tx->arena);
 }
@@ -104,7 +105,7 @@ tx_forget(Writer *w, Tx *tx)
     tx->state = TX_IDLE;
     tx->abandoned = tx->open = tx->failed = false;
     tx->last_ordinal = 0;
-    tx->part_count = tx->change_count = 0;
+    tx->part_count = tx->change_count = tx->read_count = 0;
     if (tx->frame_capacity > FRAME_KEPT_BYTES) {
         free(tx->frame);
         tx->frame = NULL;
@@ -289,6 +290,7 @@ commit_add(Writer *w, Tx *tx)
         answer_staged(w, tx);
         return;
     }
+    reads_note_changes(w, tx);
     tx->state = TX_LOGGED;
 }
 

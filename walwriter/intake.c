@@ -93,7 +93,7 @@ intake_parse(Tx *tx, Error *err)
 static bool
 parse_request(Tx *tx, Error *err)
 {
-    if (!intake_parse(tx, err))
+    if (!reads_take(tx, err) || !intake_parse(tx, err))
         return false;
     for (u32 i = 0; i < tx->part_count; i++)
         if (tx->parts[i].first_row != 0)

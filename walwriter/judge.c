@@ -324,6 +324,9 @@ judge_parts(Writer *w, Tx *tx, Error *err)
         return JUDGED_ERROR;
     }
     locks_set_ordinal(w->locks, tx->slot, tx->ordinal);
+    j = reads_judge(w, tx, err);
+    if (j != JUDGED_YES)
+        return j;
     if (tx->change_count) {
         if (tx->kind == REQ_WRITE)
             return ddl_judge(w, tx, err);

@@ -151,9 +151,8 @@ loses_key(Writer *w, const Tx *tx, u32 part, u32 key, u32 row, RowId id)
     }
 }
 
-/* Whose chain staged this row; UINT32_MAX: it is a row like others. */
-static u32
-stager_of(const Writer *w, u32 table_id, RowId id)
+u32
+judge_stager_of(const Writer *w, u32 table_id, RowId id)
 {
     for (u32 i = 0; i < w->bulk_owner_count; i++) {
         const Chain *c = w->txs[w->bulk_owners[i]].chain;
@@ -192,7 +191,7 @@ ends_statement(const Tx *tx)
 static Judged
 judge_staged(Writer *w, Tx *tx, const PartView *p, u32 key, u32 row, RowId staged, Error *err)
 {
-    u32 stager = stager_of(w, p->table_id, staged);
+    u32 stager = judge_stager_of(w, p->table_id, staged);
     if (stager == tx->slot)
         return unique_violation(w, p->table_id, key, p, row, 0, err);
     return stager == UINT32_MAX ? JUDGED_YES : judge_park_on_owner(w, stager);

@@ -146,6 +146,17 @@ world_key_each(World *w, u32 table_id, u32 key, const PartView *p, u32 i, bool (
     }
 }
 
+void
+world_key_each_hash(World *w, u32 table_id, u32 key, u64 hash, bool (*visit)(void *ctx, RowId id), void *ctx)
+{
+    TableWork *tw = world_work(w, table_id);
+    IndexCursor c = index_find(&tw->t->keys[key], hash);
+    u64 id, have;
+    while (index_next(&c, &id))
+        if (world_key_hash_row(w, table_id, key, id, &have) && have == hash && !visit(ctx, id))
+            return;
+}
+
 typedef struct FindRow {
     World *w;
     u32 table_id;

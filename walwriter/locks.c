@@ -360,6 +360,13 @@ locks_find(Locks *l, u32 owner, LockTag tag)
     return k ? hold_of(k, owner) : NULL;
 }
 
+const LockHold *
+locks_holds(Locks *l, LockTag tag)
+{
+    const Lock *k = find_lock(l, tag);
+    return k ? k->holds : NULL;
+}
+
 bool
 locks_conflict(Locks *l, u32 owner, LockTag tag, LockMode mode)
 {

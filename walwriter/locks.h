@@ -53,6 +53,8 @@ LockResult locks_take(Locks *l, u32 owner, LockTag tag, LockMode mode, LockHold 
 LockResult locks_take_session(Locks *l, u32 owner, LockTag tag, LockMode mode);
 /* The first hold of an owner, NULL when it has none. */
 LockHold *locks_find(Locks *l, u32 owner, LockTag tag);
+/* All holds of it, by next_in_lock. */
+const LockHold *locks_holds(Locks *l, LockTag tag);
 /* Another owner holds it in a mode that conflicts with `mode`. */
 bool locks_conflict(Locks *l, u32 owner, LockTag tag, LockMode mode);
 /* After BUSY: stand in the queue. false: that would close a cycle, the owner does not wait (deadlock). */

@@ -228,6 +228,7 @@ open_all(Writer *w, const WriterOptions *o, Error *err)
         w->next_tag = w->oldest_tag = 1;
         w->group_limit = (u32)MIN((u64)GROUP_LIMIT_BYTES, o->segment_bytes - SEGMENT_MARGIN_BYTES);
         say_recovered(w, &r, begun_ns, why);
+        reads_restarted(w);
         adopt_boxes(w, &r);
     }
     free(r.answers);

@@ -39,6 +39,8 @@ typedef enum RowState {
 } RowState;
 RowState world_row_state(World *w, u32 table_id, RowId id);
 void world_key_each(World *w, u32 table_id, u32 key, const PartView *p, u32 i, bool (*visit)(void *ctx, RowId id), void *ctx);
+/* The same for a hash of that key, whose rows it shows. */
+void world_key_each_hash(World *w, u32 table_id, u32 key, u64 hash, bool (*visit)(void *ctx, RowId id), void *ctx);
 /* Hash of that key; false when one of its columns is NULL (not entered). */
 bool world_key_hash(World *w, u32 table_id, u32 key, const PartView *p, u32 i, u64 *ret_hash);
 /* The same for the key of an existing row. */

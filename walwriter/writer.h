@@ -33,6 +33,7 @@ enum {
     GROUP_RING = 64,                   /* more than are in flight */
     KEPT_LIMIT_BYTES = 256 * 1024,     /* kept records of a short transaction */
     FORWARD_PLACES = 8192,
+    CHANGED_PLACES = 4096,
     SEAL_AFTER_NS = 100 * 1000 * 1000,
     RESUME_EVERY_NS = 1000 * 1000 * 1000,
 };
@@ -107,6 +108,13 @@ typedef struct CatalogChange {
     u8 *payload; /* in the frame */
 } CatalogChange;
 
+/* What a SERIALIZABLE transaction has read (judge_reads.c). */
+typedef struct ReadNote {
+    u32 table_id, key;
+    u64 hash;
+    RowId found;
+} ReadNote;
+
 typedef struct Tx {
     u32 slot, generation;
     TxState state;
@@ -129,6 +137,8 @@ typedef struct Tx {
     u32 column_capacity;
     CatalogChange *changes;
     u32 change_count, change_capacity;
+    ReadNote *reads;
+    u32 read_count, read_capacity;
     Arena *arena;      /* decoded definitions; made by the first DDL */
     bool values_checked, deletes_noted;
     u32 serial;        /* of its present judging */
@@ -194,6 +204,7 @@ typedef struct Writer {
     bool group_open;
     u32 group_limit;        /* payload bytes: a group fits a segment */
     Forward forward[FORWARD_PLACES];
+    u64 changed[CHANGED_PLACES]; /* LSN of the last logged change of the tables whose id falls here */
     u32 *answered;          /* slots whose answer is filled in but not published */
     u32 answered_count;
     ErrCode stopped;        /* writes are refused with it */
@@ -221,6 +232,13 @@ Judged lock_judge(Writer *w, Tx *tx, Error *err);
 void lock_answer(Writer *w, Tx *tx);
 /* LIST_LOCKS. */
 void lock_list(Writer *w, Tx *tx);
+/* SERIALIZABLE (judge_reads.c). Take the READ records off the request's end; judge them; note what a commit that was just logged changes. */
+MUST_CHECK bool reads_take(Tx *tx, Error *err);
+Judged reads_judge(Writer *w, Tx *tx, Error *err);
+void reads_note_changes(Writer *w, const Tx *tx);
+void reads_restarted(Writer *w);
+/* Whose chain staged this row; UINT32_MAX: it is a row like others. */
+u32 judge_stager_of(const Writer *w, u32 table_id, RowId id);
 /* The part gives rows a key, or another one. */
 bool judge_changes_key(const KeyDef *k, const PartView *p);
 Judged judge_park(Writer *w, LockTag tag, LockMode mode);
