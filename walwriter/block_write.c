@@ -263,7 +263,7 @@ world_untake_rows(World *w)
     }
     for (u64 i = 0; i < w->listed.count; i++) /* every slot with a promise has a list */
         w->listed.items[w->listed.first + i]->promised_entries = 0;
-    w->promised_delete_bytes = w->promised_catalog_bytes = 0;
+    w->promised_delete_bytes = 0;
 }
 
 void

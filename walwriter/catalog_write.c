@@ -5,6 +5,9 @@
  * A node that this publish made already (birth) is changed in place, any other is copied and the old one retired. Nothing is visible before
  * world_publish. A definition is one piece: TableDef, columns, keys, rights, names.
  *
+ * Tables of open transactions are hidden: they have a TableWork under their id and stand in no tree. Whoever else names them is turned away
+ * by the judge; of a table that was truncated all others see what its TableWork replaces, which nobody can change meanwhile (its lock).
+ *
  * Fails: world_reserve_catalog; the changes themselves take from what it promised.
  */
 #include "common/store/tree.h"
@@ -89,30 +92,24 @@ copy_def(World *w, const TableDef *from, const AclItem *acl, u32 acl_count)
 /* ---- tables ---- */
 
 bool
-world_reserve_catalog(World *w, bool beyond, Error *err)
+world_reserve_catalog(World *w, u64 bytes, Error *err)
 {
-    if (beyond)
+    if (bytes == 0)
         return alloc_room_beyond(w->alloc, KEEP_EXTENTS) || world_full(err);
-    w->promised_catalog_bytes += CATALOG_PROMISE;
+    w->promised_catalog_bytes += bytes;
     if (world_has_room(w, err))
         return true;
-    w->promised_catalog_bytes -= CATALOG_PROMISE;
+    w->promised_catalog_bytes -= bytes;
     return false;
 }
 
 void
-world_unreserve_catalog(World *w, bool beyond)
+world_unreserve_catalog(World *w, u64 bytes)
 {
-    if (!beyond)
-        w->promised_catalog_bytes -= MIN(w->promised_catalog_bytes, (u64)CATALOG_PROMISE);
+    ensure(bytes <= w->promised_catalog_bytes);
+    w->promised_catalog_bytes -= bytes;
 }
 
-static void
-catalog_changed(World *w, u64 promised_bytes)
-{
-    w->promised_catalog_bytes -= MIN(w->promised_catalog_bytes, promised_bytes);
-    w->next.catalog_version++;
-}
 
 u32
 world_next_table_id(World *w)
@@ -150,47 +147,6 @@ make_empty(World *w, TableShm *t, u64 next_block)
     }
 }
 
-void
-world_create_table(World *w, const TableDef *def)
-{
-    if (world_work(w, def->table_id))
-        return; /* replay */
-    ensure(def->table_id >= FIRST_TABLE_ID && def->column_count <= MAX_COLUMNS);
-    TableShm *t = world_must(w, sizeof *t);
-    *t = (TableShm){0};
-    t->def = copy_def(w, def, def->acl, def->acl_count);
-    t->def_bytes = (u32)def_bytes(def, def->acl_count);
-    make_empty(w, t, 1);
-    world_add_work(w, t);
-    catalog_set_table(w, def->table_id, t);
-    ensure(tree_set_name(&w->next, t->def->name, def->table_id, own_node, w));
-    w->next.table_count++;
-    w->next.next_table_id = MAX(w->next.next_table_id, def->table_id + 1);
-    catalog_changed(w, CATALOG_PROMISE);
-}
-
-static void
-retire_piece(void *ctx, const void *piece, u64 bytes)
-{
-    world_retire(ctx, piece, bytes);
-}
-
-void
-world_drop_table(World *w, u32 table_id)
-{
-    TableWork *tw = world_work(w, table_id);
-    if (!tw)
-        return;
-    ensure(tree_remove_name(&w->next, tw->t->def->name, own_node, w));
-    catalog_set_table(w, table_id, NULL);
-    world_forget_table_lists(w, tw);
-    block_forget_all(w, tw);
-    walk_table(tw->t, retire_piece, w);
-    world_remove_work(w, tw);
-    w->next.table_count--;
-    catalog_changed(w, 0);
-}
-
 typedef struct RetireRest {
     World *w;
     const TableDef *kept;
@@ -204,23 +160,111 @@ retire_unless_kept(void *ctx, const void *piece, u64 bytes)
         world_retire(r->w, piece, bytes);
 }
 
-/* New and empty beside the old one, which readers of older roots keep; block ids go on. */
+/* All its memory but the definition when it is `kept`. */
+static void
+retire_table(World *w, TableWork *tw, const TableDef *kept)
+{
+    world_forget_table_lists(w, tw);
+    block_forget_all(w, tw);
+    walk_table(tw->t, retire_unless_kept, &(RetireRest){w, kept});
+}
+
+const TableShm *
+world_hide_created(World *w, const TableDef *def, u32 owner)
+{
+    ensure(!world_work(w, def->table_id) && def->table_id >= FIRST_TABLE_ID && def->column_count <= MAX_COLUMNS);
+    TableShm *t = world_must(w, sizeof *t);
+    *t = (TableShm){0};
+    t->def = copy_def(w, def, def->acl, def->acl_count);
+    t->def_bytes = (u32)def_bytes(def, def->acl_count);
+    make_empty(w, t, 1);
+    world_add_work(w, t)->hidden_by = owner + 1;
+    w->next.next_table_id = MAX(w->next.next_table_id, def->table_id + 1);
+    return t;
+}
+
+/* New and empty beside the old one, which readers keep; block ids go on. */
+const TableShm *
+world_hide_truncated(World *w, u32 table_id, u32 owner)
+{
+    TableWork *old = world_work(w, table_id);
+    ensure(old);
+    TableShm *t = world_must(w, sizeof *t);
+    *t = *old->t;
+    make_empty(w, t, old->t->dir->next_block);
+    world_add_work(w, t)->hidden_by = owner + 1;
+    return t;
+}
+
 void
-world_truncate_table(World *w, u32 table_id)
+world_show_table(World *w, u32 table_id)
+{
+    TableWork *tw = world_work(w, table_id);
+    bool known = false;
+    if (!tw || !tw->hidden_by)
+        return;
+    while (tw->replaces) {
+        TableWork *under = tw->replaces;
+        known |= !under->hidden_by;
+        tw->replaces = under->replaces;
+        retire_table(w, under, tw->t->def);
+        world_remove_work(w, under, tw);
+    }
+    tw->hidden_by = 0;
+    catalog_set_table(w, table_id, tw->t);
+    if (!known) {
+        ensure(tree_set_name(&w->next, tw->t->def->name, table_id, own_node, w));
+        w->next.table_count++;
+    }
+    w->next.catalog_version++;
+}
+
+void
+world_forget_hidden(World *w, u32 table_id)
+{
+    TableWork *tw = world_work(w, table_id), *under = tw ? tw->replaces : NULL;
+    ensure(tw && tw->hidden_by);
+    if (under)
+        under->t->dir->next_block = MAX(under->t->dir->next_block, tw->t->dir->next_block); /* never used again */
+    retire_table(w, tw, under ? tw->t->def : NULL);
+    world_remove_work(w, tw, under);
+}
+
+u32
+world_hidden_by(World *w, u32 table_id)
+{
+    const TableWork *tw = world_work(w, table_id);
+    return tw && tw->hidden_by ? tw->hidden_by - 1 : UINT32_MAX;
+}
+
+void
+world_create_table(World *w, const TableDef *def)
+{
+    if (!world_work(w, def->table_id)) /* else replay */
+        (void)world_hide_created(w, def, 0);
+    world_show_table(w, def->table_id);
+}
+
+void
+world_drop_table(World *w, u32 table_id)
 {
     TableWork *tw = world_work(w, table_id);
     if (!tw)
         return;
-    TableShm *t = world_must(w, sizeof *t);
-    *t = *tw->t;
-    make_empty(w, t, tw->t->dir->next_block);
-    world_forget_table_lists(w, tw);
-    block_forget_all(w, tw);
-    walk_table(tw->t, retire_unless_kept, &(RetireRest){w, tw->t->def});
-    tw->t = t;
-    tw->row_count = tw->deleted_count = tw->place_count = 0;
-    catalog_set_table(w, table_id, t);
-    catalog_changed(w, 0);
+    ensure(!tw->hidden_by && tree_remove_name(&w->next, tw->t->def->name, own_node, w));
+    catalog_set_table(w, table_id, NULL);
+    retire_table(w, tw, NULL);
+    world_remove_work(w, tw, NULL);
+    w->next.table_count--;
+    w->next.catalog_version++;
+}
+
+void
+world_truncate_table(World *w, u32 table_id)
+{
+    if (world_work(w, table_id))
+        (void)world_hide_truncated(w, table_id, 0);
+    world_show_table(w, table_id);
 }
 
 void
@@ -237,7 +281,7 @@ world_set_acl(World *w, u32 table_id, const AclItem *acl, u32 count)
     world_retire(w, tw->t, sizeof *t);
     tw->t = t;
     catalog_set_table(w, table_id, t);
-    catalog_changed(w, CATALOG_PROMISE);
+    w->next.catalog_version++;
 }
 
 /* ---- roles ---- */
@@ -272,7 +316,7 @@ replace_roles(World *w, u32 role_id, const RoleDef *with)
     if (old)
         world_retire(w, old, roles_bytes(count));
     w->next.roles = made;
-    catalog_changed(w, CATALOG_PROMISE);
+    w->next.catalog_version++;
 }
 
 void

@@ -98,6 +98,8 @@ tx_forget(Writer *w, Tx *tx)
         w->parked_count--;
     kept_drop(w, tx);
     locks_release_all(w->locks, tx->slot, tx_granted, w);
+    world_unreserve_catalog(w->world, tx->catalog_bytes);
+    tx->catalog_bytes = 0;
     for (u32 i = 0; i < tx->bulk_count; i++)
         rowset_clear(&tx->bulk[i].rows);
     tx->bulk_count = 0;

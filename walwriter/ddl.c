@@ -303,12 +303,16 @@ ddl_judge(Writer *w, Tx *tx, Error *err)
         if (j != JUDGED_YES)
             return j;
     }
-    for (u32 i = 0; i < tx->change_count; i++)
-        if (!world_reserve_catalog(w->world, ddl_gives_back(tx->changes[i].kind), err)) {
-            while (i-- > 0)
-                world_unreserve_catalog(w->world, ddl_gives_back(tx->changes[i].kind));
+    u64 bytes = 0;
+    for (u32 i = 0; i < tx->change_count; i++) {
+        u64 promise = ddl_gives_back(tx->changes[i].kind) ? 0 : CATALOG_PROMISE;
+        if (!world_reserve_catalog(w->world, promise, err)) {
+            world_unreserve_catalog(w->world, bytes);
             return JUDGED_ERROR;
         }
+        bytes += promise;
+    }
+    tx->catalog_bytes += bytes;
     return JUDGED_YES;
 }
 

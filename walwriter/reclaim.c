@@ -409,9 +409,15 @@ world_verify(const World *w, Error *err)
     u64 sum = alloc_rounded(sizeof(WorldHead)), pieces = alloc_stats(w->alloc).piece_bytes;
     walk_root(w->published, add_rounded, &sum);
     for (u32 i = 0; i < w->table_capacity; i++)
-        for (u64 s = 0; w->tables[i] && s < w->tables[i]->staged_capacity; s++)
-            if (w->tables[i]->staged[s])
-                walk_slot(w->tables[i]->staged[s], add_rounded, &sum);
+        for (const TableWork *tw = w->tables[i]; tw; tw = tw->replaces) {
+            for (u64 s = 0; s < tw->staged_capacity; s++)
+                if (tw->staged[s])
+                    walk_slot(tw->staged[s], add_rounded, &sum);
+            if (!tw->hidden_by)
+                continue;
+            walk_table(tw->t, add_rounded, &sum);
+            sum -= tw->replaces ? alloc_rounded(tw->t->def_bytes) : 0; /* shared with what it replaces */
+        }
     const RetiredQueue *queues[2] = {&w->retired, &w->stuck};
     for (u32 q = 0; q < COUNT_OF(queues); q++)
         for (u64 i = 0; i < queues[q]->count; i++)

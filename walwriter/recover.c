@@ -229,10 +229,12 @@ replay_catalog(Replay *r, const Frame *f, Error *err)
     for (Record rec; record_next(&at, f->data + f->len, &rec, &bad);) {
         if (!ddl_is_catalog(rec.kind))
             continue;
-        if (!world_reserve_catalog(r->world, ddl_gives_back(rec.kind), err))
+        u64 promise = ddl_gives_back(rec.kind) ? 0 : CATALOG_PROMISE;
+        if (!world_reserve_catalog(r->world, promise, err))
             return false;
         arena_reset(r->arena);
         ddl_apply(r->world, r->arena, rec.kind, rec.payload, rec.len);
+        world_unreserve_catalog(r->world, promise);
     }
     return true;
 }

@@ -88,7 +88,7 @@ set_root(Writer *w, const char *password, Error *err)
     ByteBuf frame = {0};
     bool ok = true;
     if (recover_root_record(w->world, w->shm, password, &frame)) {
-        ok = world_reserve_catalog(w->world, true, err);
+        ok = world_reserve_catalog(w->world, 0, err);
         Lsn lsn = ok ? log_and_wait(w, &frame) : 0;
         if (lsn)
             apply_own_frame(w, &frame, lsn);

@@ -49,8 +49,9 @@ world_add_work(World *w, TableShm *t)
         w->table_capacity = (u32)capacity;
     }
     TableWork *tw = calloc(1, sizeof *tw);
-    ensure(tw && !w->tables[i]);
-    *tw = (TableWork){.table_id = t->def->table_id, .t = t, .row_count = t->row_count, .deleted_count = t->deleted_count, .place_count = t->place_count};
+    ensure(tw);
+    *tw = (TableWork){.table_id = t->def->table_id, .t = t, .row_count = t->row_count, .deleted_count = t->deleted_count,
+                      .place_count = t->place_count, .replaces = w->tables[i]};
     w->tables[i] = tw;
     return tw;
 }
@@ -66,7 +67,7 @@ free_work(TableWork *tw)
 }
 
 void
-world_remove_work(World *w, TableWork *tw)
+world_remove_work(World *w, TableWork *tw, TableWork *instead)
 {
     for (TableWork **at = &w->dirty; *at; at = &(*at)->next_dirty) {
         if (*at == tw) {
@@ -74,7 +75,7 @@ world_remove_work(World *w, TableWork *tw)
             break;
         }
     }
-    w->tables[tw->table_id - FIRST_TABLE_ID] = NULL;
+    w->tables[tw->table_id - FIRST_TABLE_ID] = instead;
     free_work(tw);
 }
 
@@ -165,8 +166,10 @@ void
 world_close(World *w)
 {
     for (u32 i = 0; i < w->table_capacity; i++)
-        if (w->tables[i])
-            free_work(w->tables[i]);
+        for (TableWork *tw = w->tables[i], *under; tw; tw = under) {
+            under = tw->replaces;
+            free_work(tw);
+        }
     free(w->tables);
     if (w->alloc)
         alloc_done(w->alloc);

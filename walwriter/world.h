@@ -99,12 +99,22 @@ void world_link_block(World *w, u32 table_id, u64 block);
 void world_drop_block(World *w, u32 table_id, u64 block);
 
 /* ---- catalog ---- */
-/* beyond: the change may go beyond the budget, because it gives memory back or must work. */
-MUST_CHECK bool world_reserve_catalog(World *w, bool beyond, Error *err);
-/* What was reserved for a change that will not be logged. */
-void world_unreserve_catalog(World *w, bool beyond);
+/* A change takes at most CATALOG_PROMISE, one that makes nothing (a hidden table that is shown) CATALOG_PROMISE_LITTLE beside its definition. 0: it may go
+ * beyond the budget, because it gives memory back or must work. */
+enum { CATALOG_PROMISE = 2 << 20, CATALOG_PROMISE_LITTLE = 32 << 10 };
+MUST_CHECK bool world_reserve_catalog(World *w, u64 bytes, Error *err);
+/* What was reserved for changes that are applied or never will be. */
+void world_unreserve_catalog(World *w, u64 bytes);
 u32 world_next_table_id(World *w);
 u32 world_next_role_id(World *w);
+/* Tables that only one open transaction sees, in no tree: what CREATE TABLE makes, and what TRUNCATE puts in the place of a table that is locked
+ * against all others. The functions above find them by their id. world_show_table at COMMIT; world_forget_hidden takes back the newest of an id. */
+const TableShm *world_hide_created(World *w, const TableDef *def, u32 owner);
+const TableShm *world_hide_truncated(World *w, u32 table_id, u32 owner);
+void world_show_table(World *w, u32 table_id); /* a no-op when everybody sees it */
+void world_forget_hidden(World *w, u32 table_id);
+/* The slot whose transaction alone sees what has that id; UINT32_MAX: none. */
+u32 world_hidden_by(World *w, u32 table_id);
 void world_create_table(World *w, const TableDef *def); /* def points to private memory; copied */
 void world_drop_table(World *w, u32 table_id);
 void world_truncate_table(World *w, u32 table_id); /* all blocks out of the directory; ids go on */

@@ -18,7 +18,6 @@ enum {
     KEY_BATCH = 32,
     KEEP_EXTENTS = 4,           /* of the budget, always: publishing and sealing take from them */
     KEEP_BYTES_A_TABLE = 4096,  /* and this much a table, for a publish that touches all of them */
-    CATALOG_PROMISE = 2 << 20,  /* a catalog change takes at most this much */
     EMPTY_EXTENTS_KEPT = 4,
     PINS_MAX = 128,             /* distinct pinned epochs told apart */
     NEEDED_PLACES = 256,
@@ -40,6 +39,8 @@ typedef struct TableWork {
     u32 table_id;
     bool dirty;
     TableShm *t;        /* what the tree being made points at */
+    u32 hidden_by;      /* 1 + the slot of the open transaction that alone sees it; 0: it is in the trees */
+    struct TableWork *replaces; /* hidden by TRUNCATE: what has this id for all others, or had it before in the transaction */
     u64 row_count, deleted_count, place_count;
     SlotList opens;     /* blocks of small commits that are not full, in the order their ids are taken; the first one is the open block */
     SlotList pending;   /* sealed since the last publish */
@@ -143,7 +144,8 @@ void *world_grow_private(void *old, u64 count, u64 *capacity, u64 item_bytes);
 /* ---- tables (world.c) ---- */
 TableWork *world_work(World *w, u32 table_id);
 TableWork *world_add_work(World *w, TableShm *t);
-void world_remove_work(World *w, TableWork *tw);
+/* `instead` (NULL: nothing) has the id from now on. */
+void world_remove_work(World *w, TableWork *tw, TableWork *instead);
 void world_mark_dirty(World *w, TableWork *tw);
 void slot_list_add(SlotList *l, SlotDirShm *s);
 void slot_list_remove(SlotList *l, u32 i);

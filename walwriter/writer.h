@@ -155,6 +155,7 @@ typedef struct Tx {
     u32 own_count, own_capacity;
     u32 own_mark;      /* how many of them are of accepted requests */
     u64 lsn, rows;     /* rows: of the answer */
+    u64 catalog_bytes; /* promised to it by the world */
     Chain *chain;
     BulkLocks *bulk;   /* row locks of bulk statements */
     u32 bulk_count;

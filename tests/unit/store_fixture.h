@@ -155,8 +155,9 @@ fix_create_table(Fixture *f, const char *name)
     f->table_id = world_next_table_id(f->w);
     TableDef def = {.table_id = f->table_id, .schema_version = 1, .owner_id = ROLE_ROOT, .column_count = FIX_COLUMNS, .key_count = 1,
                     .name = str_of(name), .columns = FIX_COLUMN_DEFS, .keys = FIX_KEYS};
-    ck_assert(world_reserve_catalog(f->w, false, &err));
+    ck_assert(world_reserve_catalog(f->w, CATALOG_PROMISE, &err));
     world_create_table(f->w, &def);
+    world_unreserve_catalog(f->w, CATALOG_PROMISE);
     world_publish(f->w, ++f->version);
 }
 

@@ -540,7 +540,7 @@ START_TEST(memory_comes_back)
             world_truncate_table(f.w, f.table_id);
         world_publish(f.w, ++f.version);
         Error err;
-        ck_assert(world_reserve_catalog(f.w, true, &err));
+        ck_assert(world_reserve_catalog(f.w, 0, &err));
         world_drop_table(f.w, f.table_id);
         world_publish(f.w, ++f.version);
         while (world_reclaim(f.w))
@@ -616,8 +616,9 @@ START_TEST(ten_thousand_small_tables_fit)
         snprintf(name, sizeof name, "table_number_%u", t);
         TableDef def = {.table_id = world_next_table_id(f.w), .schema_version = 1, .owner_id = ROLE_ROOT, .column_count = 10, .key_count = 1,
                         .name = str_of(name), .columns = columns, .keys = &key};
-        HOLDS(world_reserve_catalog(f.w, false, &err));
+        HOLDS(world_reserve_catalog(f.w, CATALOG_PROMISE, &err));
         world_create_table(f.w, &def);
+        world_unreserve_catalog(f.w, CATALOG_PROMISE);
         world_publish(f.w, ++f.version);
         i64 value = t;
         u8 index = 0;
@@ -642,7 +643,7 @@ START_TEST(ten_thousand_small_tables_fit)
     ck_assert_ptr_nonnull(catalog_find_table(s.root, STR_LIT("table_number_9999")));
     ck_assert_ptr_null(catalog_find_table(s.root, STR_LIT("table_number_10000")));
     for (u32 id = f.table_id + 1; id < f.table_id + 5000; id++) {
-        HOLDS(world_reserve_catalog(f.w, true, &err));
+        HOLDS(world_reserve_catalog(f.w, 0, &err));
         world_drop_table(f.w, id);
     }
     world_publish(f.w, ++f.version);
@@ -692,6 +693,70 @@ START_TEST(a_dictionary_finds_many_texts)
 }
 END_TEST
 
+/* Tables that one transaction sees: made, taken back, put in the place of others, shown. */
+START_TEST(hidden_tables)
+{
+    Fixture f;
+    Error err = {0};
+    fix_open(&f, 64 << 20);
+    static FixPart part;
+    u64 numbers[3] = {1, 2, 3};
+    u32 salts[3] = {0};
+    TableDef def = *table_def(world_table(f.w, f.table_id));
+    u32 filled = f.table_id, id = def.table_id = world_next_table_id(f.w);
+    def.name = str_of("hidden");
+    fix_insert(&part, filled, numbers, salts, 3);
+    fix_commit(&f, &part.view);
+    Snapshot s = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
+    u64 digest = store_digest(&s, store_table(s.root, filled), NULL);
+    /* made and taken back; made again, emptied, taken back to the first one, emptied, shown */
+    ck_assert_ptr_eq(world_hide_created(f.w, &def, 3), world_table(f.w, id));
+    ck_assert_uint_eq(world_hidden_by(f.w, id), 3);
+    world_publish(f.w, ++f.version);
+    s = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
+    ck_assert_ptr_null(catalog_find_table(s.root, str_of("hidden")));
+    ck_assert_ptr_null(catalog_table(s.root, id));
+    ck_assert_msg(world_verify(f.w, &err), "%s", err.message);
+    world_forget_hidden(f.w, id);
+    ck_assert_ptr_null(world_table(f.w, id));
+    const TableShm *first = world_hide_created(f.w, &def, 3);
+    ck_assert_ptr_ne(world_hide_truncated(f.w, id, 3), first);
+    world_forget_hidden(f.w, id);
+    ck_assert_ptr_eq(world_table(f.w, id), first);
+    (void)world_hide_truncated(f.w, id, 3);
+    ck_assert_msg(world_verify(f.w, &err), "%s", err.message);
+    world_show_table(f.w, id);
+    ck_assert_uint_eq(world_hidden_by(f.w, id), UINT32_MAX);
+    /* a table with rows: emptied twice and taken back, nothing happened */
+    u64 next = world_table(f.w, filled)->dir->next_block, block;
+    (void)world_hide_truncated(f.w, filled, 2);
+    ck_assert(world_take_block(f.w, filled, &block, &err));
+    (void)world_hide_truncated(f.w, filled, 2);
+    world_forget_hidden(f.w, filled);
+    world_forget_hidden(f.w, filled);
+    ck_assert_uint_eq(world_table(f.w, filled)->dir->next_block, next + 1); /* the id is used up */
+    world_publish(f.w, ++f.version);
+    ck_assert_msg(world_verify(f.w, &err), "%s", err.message);
+    s = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
+    ck_assert_uint_eq(catalog_find_table(s.root, str_of("hidden"))->table_id, id);
+    ck_assert_uint_eq(store_digest(&s, store_table(s.root, filled), NULL), digest);
+    /* emptied for good, while somebody looks at the old state */
+    (void)world_hide_truncated(f.w, filled, 2);
+    world_show_table(f.w, filled);
+    world_publish(f.w, ++f.version);
+    ck_assert_uint_eq(store_digest(&s, store_table(s.root, filled), NULL), digest);
+    s = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
+    ck_assert_uint_eq(table_row_count(store_table(s.root, filled)), 0);
+    fix_verify(&s);
+    part.view.first_row = part.view.second_row = 0;
+    fix_commit(&f, &part.view);
+    s = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
+    fix_verify(&s);
+    ck_assert_msg(world_verify(f.w, &err), "%s", err.message);
+    fix_close(&f);
+}
+END_TEST
+
 START_TEST(roles_and_rights)
 {
     Fixture f;
@@ -700,11 +765,11 @@ START_TEST(roles_and_rights)
     RoleDef root = {.role_id = ROLE_ROOT, .superuser = 1, .can_login = 1, .connection_limit = -1, .name = {"root", 4}};
     RoleDef reader = {.role_id = world_next_role_id(f.w), .can_login = 1, .connection_limit = 3, .name = {"reader", 6}};
     AclItem acl = {.role_id = reader.role_id, .bits = ACL_SELECT, .grantor_id = ROLE_ROOT};
-    for (u32 i = 0; i < 3; i++)
-        ck_assert(world_reserve_catalog(f.w, false, &err));
+    ck_assert(world_reserve_catalog(f.w, 3 * CATALOG_PROMISE, &err));
     world_put_role(f.w, &reader, NULL);
     world_put_role(f.w, &root, NULL);
     world_set_acl(f.w, f.table_id, &acl, 1);
+    world_unreserve_catalog(f.w, 3 * CATALOG_PROMISE);
     world_publish(f.w, ++f.version);
     Snapshot s = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
     const TableDef *d = catalog_find_table(s.root, STR_LIT("t"));
@@ -712,8 +777,9 @@ START_TEST(roles_and_rights)
     ck_assert(!catalog_allows(s.root, d, reader.role_id, ACL_SELECT | ACL_INSERT));
     ck_assert(catalog_allows(s.root, d, ROLE_ROOT, ACL_INSERT));
     ck_assert_int_eq(catalog_find_role(s.root, STR_LIT("reader"))->connection_limit, 3);
-    ck_assert(world_reserve_catalog(f.w, false, &err));
+    ck_assert(world_reserve_catalog(f.w, CATALOG_PROMISE, &err));
     world_drop_role(f.w, reader.role_id);
+    world_unreserve_catalog(f.w, CATALOG_PROMISE);
     world_publish(f.w, ++f.version);
     s = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
     ck_assert_ptr_null(catalog_role(s.root, reader.role_id));
@@ -739,6 +805,7 @@ main(void)
     tcase_add_test(c, a_full_world_refuses_and_goes_on);
     tcase_add_test(c, ten_thousand_small_tables_fit);
     tcase_add_test(c, a_dictionary_finds_many_texts);
+    tcase_add_test(c, hidden_tables);
     tcase_add_test(c, roles_and_rights);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
