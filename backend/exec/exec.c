@@ -212,6 +212,8 @@ exec_build(Exec *e, const PlanNode *n)
         return build_over(e, n, fetch_op, false);
     case PN_APPEND:
         return new_pipeline(e, append_source(e, n));
+    case PN_SHARED:
+        return new_pipeline(e, shared_source(e, n));
     case PN_REPEAT:
         return build_over(e, n, repeat_op, true);
     case PN_KEY_JOIN:
@@ -455,6 +457,8 @@ Exec *
 exec_new(ExecContext *ctx, const Plan *plan)
 {
     Exec *e = new_exec(ctx, plan);
+    e->root = e;
+    shared_open(e);
     subqueries_open(e);
     return e;
 }
@@ -463,7 +467,7 @@ Exec *
 exec_open_inner(Exec *root, ExecContext *ctx, const Plan *plan)
 {
     Exec *e = new_exec(ctx, plan);
-    e->subs = root->subs;
+    e->root = root;
     e->pull = pull_open(e, plan->root);
     return e;
 }

@@ -19,6 +19,7 @@ typedef struct Op Op;
 typedef struct Source Source;
 typedef struct Pipeline Pipeline;
 typedef struct SubRun SubRun;
+typedef struct SharedRun SharedRun;
 
 struct Worker {
     Exec *exec;
@@ -82,7 +83,9 @@ struct Exec {
     TxnOutcome lock_outcome; /* RETRY, REPLAN: a lock was not to be had at this snapshot; all that runs ends early and counts for nothing */
     bool notes_reads;        /* SERIALIZABLE: what is read is told to the transaction, on the session's thread */
     bool done;
-    SubRun *subs;         /* the statement's subqueries; of the outermost execution */
+    Exec *root;           /* the statement's execution: itself, or the one this is within; the following are its */
+    SubRun *subs;
+    SharedRun *shared;
 };
 
 /* ---- exec.c ---- */
@@ -122,6 +125,10 @@ Exec *exec_open_inner(Exec *root, ExecContext *ctx, const Plan *plan);
 /* ---- subquery.c ---- */
 /* State for the plan's subqueries; those that capture nothing are run. */
 void subqueries_open(Exec *e);
+
+/* ---- shared.c ---- */
+void shared_open(Exec *e);
+Source *shared_source(Exec *e, const PlanNode *n);
 
 /* ---- parallel.c ---- */
 typedef void (*TaskFn)(void *ctx, Worker *w, u64 task);

@@ -38,6 +38,7 @@ node_name(const PlanNode *n)
     case PN_LIMIT: return "Limit";
     case PN_FETCH: return "Fetch";
     case PN_APPEND: return "Append";
+    case PN_SHARED: return n->shared.work ? "WorkTable Scan" : "CTE Scan";
     case PN_REPEAT: return "Repeat";
     case PN_LOCK: return "LockRows";
     }
@@ -160,7 +161,7 @@ put_details(Explain *x, u32 level, const PlanNode *n)
 static bool
 has_table(const PlanNode *n)
 {
-    return n->kind == PN_SCAN || n->kind == PN_KEY || n->kind == PN_KEY_JOIN || n->kind == PN_FETCH;
+    return n->kind == PN_SCAN || n->kind == PN_KEY || n->kind == PN_KEY_JOIN || n->kind == PN_FETCH || n->kind == PN_SHARED;
 }
 
 static void
@@ -267,6 +268,16 @@ plan_explain(const Plan *p, Arena *a, ByteBuf *to, bool json, const struct PlanF
         buf_printf(to, "%s on %.*s  (cost=%.2f..%.2f rows=%.0f width=0)\n", change, (int)p->stmt->table_name.len, p->stmt->table_name.ptr,
                    p->root->cost, p->root->cost, p->root->rows);
     put_node(&x, p->root, change ? 1 : 0);
+    for (u32 i = 0; i < p->cte_count; i++) {
+        const BCte *c = p->stmt->ctes[i];
+        Explain base = {.deparse = {a, to, c->query}, .to = to}, step = {.deparse = {a, to, c->step}, .to = to};
+        if (!p->ctes[i])
+            continue;
+        buf_printf(to, "  CTE %.*s\n", (int)c->name.len, c->name.ptr);
+        put_node(&base, p->ctes[i]->root, 2);
+        if (p->steps[i])
+            put_node(&step, p->steps[i]->root, 2);
+    }
     for (u32 i = 0; i < p->sub_count; i++) {
         const BSub *sub = p->stmt->subs[i];
         if (sub->capture_count || sub->kind == BSUB_IN)

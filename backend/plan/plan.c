@@ -95,6 +95,37 @@ exists_query(Arena *a, const BQuery *q)
     return one;
 }
 
+/* A query of its own within the statement. */
+static Plan *
+plan_part(Arena *a, const BStmt *stmt, const Root *root, Plan *const *ctes, const BQuery *q)
+{
+    Planner p = {.arena = a, .root = root, .ctes = ctes};
+    Plan *part = ARENA_NEW(a, Plan);
+    part->stmt = stmt;
+    part->root = plan_query(&p, q);
+    set_columns(part, a, q);
+    part->node_count = p.node_count;
+    part->serial = p.serial;
+    return part;
+}
+
+/* Entries of WITH are planned in their order, so that each finds those it refers to. */
+static void
+plan_ctes(Plan *plan, Arena *a, const BStmt *stmt, const Root *root)
+{
+    plan->cte_count = stmt->cte_count;
+    plan->ctes = ARENA_ARRAY(a, Plan *, stmt->cte_count);
+    plan->steps = ARENA_ARRAY(a, Plan *, stmt->cte_count);
+    for (u32 i = 0; i < stmt->cte_count; i++) {
+        const BCte *c = stmt->ctes[i];
+        if (!bcte_is_shared(c))
+            continue;
+        plan->ctes[i] = plan_part(a, stmt, root, plan->ctes, c->query);
+        if (c->recursive)
+            plan->steps[i] = plan_part(a, stmt, root, plan->ctes, c->step);
+    }
+}
+
 static void
 plan_subs(Plan *plan, Arena *a, const BStmt *stmt, const Root *root)
 {
@@ -102,22 +133,17 @@ plan_subs(Plan *plan, Arena *a, const BStmt *stmt, const Root *root)
     plan->subs = ARENA_ARRAY(a, Plan *, stmt->sub_count);
     for (u32 i = 0; i < stmt->sub_count; i++) {
         const BSub *sub = stmt->subs[i];
-        Planner p = {.arena = a, .root = root};
-        Plan *inner = plan->subs[i] = ARENA_NEW(a, Plan);
-        inner->stmt = stmt;
-        inner->root = plan_query(&p, sub->kind == BSUB_EXISTS ? exists_query(a, sub->query) : sub->query);
-        set_columns(inner, a, sub->query);
-        inner->node_count = p.node_count;
-        inner->serial = p.serial;
+        plan->subs[i] = plan_part(a, stmt, root, plan->ctes, sub->kind == BSUB_EXISTS ? exists_query(a, sub->query) : sub->query);
     }
 }
 
 Plan *
 plan_make(Arena *a, const BStmt *stmt, const Root *root)
 {
-    Planner p = {.arena = a, .root = root};
     Plan *plan = ARENA_NEW(a, Plan);
     plan->stmt = stmt;
+    plan_ctes(plan, a, stmt, root);
+    Planner p = {.arena = a, .root = root, .ctes = plan->ctes};
     plan->catalog_version = catalog_version(root);
     switch (stmt->kind) {
     case BST_SELECT:

@@ -32,6 +32,9 @@ typedef struct Plan {
     bool serial;             /* calls a SERIAL function, or has a subquery with captures: one thread, rows in order */
     u32 sub_count;           /* the statement's subqueries (BStmt.subs), inner ones first */
     struct Plan **subs;
+    u32 cte_count;           /* the statement's entries of WITH (BStmt.ctes) */
+    struct Plan **ctes;      /* those that are shared, else NULL; of a recursive one the part that begins */
+    struct Plan **steps;     /* the recursive parts */
 } Plan;
 
 /* Throws. Everything lives in a. */

@@ -11,6 +11,7 @@
 typedef struct Planner {
     Arena *arena;
     const Root *root;
+    Plan *const *ctes; /* planned so far, by number */
     u32 node_count;
     bool locks;  /* a node that locks rows was made */
     bool serial; /* a SERIAL function or a subquery with captures was compiled */

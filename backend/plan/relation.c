@@ -379,6 +379,28 @@ plan_append(FromPlanner *f, u16 rel)
     return n;
 }
 
+static PlanNode *
+plan_shared(FromPlanner *f, u16 rel)
+{
+    const BRel *r = &f->query->rels[rel];
+    const PlanNode *made = f->p->ctes[r->cte->number]->root;
+    PlanNode *n = node_new(f->p, PN_SHARED, made->slot_count);
+    n->shared.cte = r->cte->number;
+    n->shared.work = r->work;
+    n->rows = made->rows;
+    n->cost = 0.01 * made->rows;
+    n->table = r->cte->name;
+    n->alias = r->alias;
+    for (u32 c = 0; c < n->slot_count; c++) {
+        n->slots[c] = made->slots[c];
+        n->slots[c].leaf = LEAF_COLUMN;
+        n->slots[c].rel = rel;
+        n->slots[c].column = (u16)c;
+        n->slots[c].nullable = n->slots[c].stable = true;
+    }
+    return n;
+}
+
 PlanNode *
 plan_relation(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList *conjuncts)
 {
@@ -389,6 +411,10 @@ plan_relation(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList
         return plan_filter(f->p, plan_values(f, rel), conjuncts);
     case BREL_SUBQUERY:
         return plan_filter(f->p, plan_subquery(f, rel), conjuncts);
+    case BREL_CTE:
+        if (!bcte_is_shared(f->query->rels[rel].cte))
+            return plan_filter(f->p, plan_subquery(f, rel), conjuncts);
+        return plan_filter(f->p, plan_shared(f, rel), conjuncts);
     case BREL_APPEND:
         return plan_filter(f->p, plan_append(f, rel), conjuncts);
     case BREL_SYSTEM:

@@ -145,13 +145,27 @@ struct AFrom {
     AAlias *using_alias;
 };
 
+/* WITH name (columns) AS [NOT] MATERIALIZED (select) */
+typedef struct ACte {
+    Str name;
+    u32 at, column_count;
+    Str *columns;
+    int materialized; /* 1 yes, -1 no, 0 not said */
+    ASelect *select;  /* NULL: unsupported says why */
+    const char *unsupported;
+} ACte;
+typedef struct AWith {
+    PtrList ctes; /* ACte */
+    bool recursive;
+} AWith;
+
 typedef enum ASetOp { ASET_NONE, ASET_UNION, ASET_INTERSECT, ASET_EXCEPT } ASetOp;
 struct ASelect {
     u32 at;
     ASetOp op;
     bool all;
     ASelect *left, *right;
-    u32 with_at; /* NO_LOCATION: no WITH */
+    AWith *with; /* NULL: none */
     bool distinct;
     PtrList distinct_on;  /* AExpr */
     PtrList targets;      /* ATarget */
@@ -237,6 +251,7 @@ struct Stmt {
     StmtKind kind;
     u32 at;
     ASelect *select;      /* SELECT; source of INSERT (NULL: DEFAULT VALUES) */
+    AWith *with;          /* of INSERT, UPDATE, DELETE; NULL: none */
     AName name;           /* the table, role, setting, savepoint */
     AAlias *alias;
     bool only;

@@ -180,14 +180,9 @@ bind_statement(Binder *b, BStmt *to, const Stmt *s)
         to->kind = BST_SELECT;
         to->query = bind_query(b, s->select, true);
         break;
-    case ST_INSERT:
-        bind_insert(b, to, s);
-        break;
-    case ST_UPDATE:
-        bind_update(b, to, s);
-        break;
-    case ST_DELETE:
-        bind_delete(b, to, s);
+    case ST_INSERT: case ST_UPDATE: case ST_DELETE:
+        bind_with(b, s->with);
+        (s->kind == ST_INSERT ? bind_insert : s->kind == ST_UPDATE ? bind_update : bind_delete)(b, to, s);
         break;
     case ST_COPY:
         bind_copy(b, to, s);
@@ -240,6 +235,8 @@ sql_bind(Arena *a, const BindContext *ctx, const ParsedStmt *stmt)
     planned->sub_count = b.subs.count;
     planned->subs = (BSub **)b.subs.items;
     planned->extra_count = b.extra_count;
+    planned->cte_count = b.ctes.count;
+    planned->ctes = (BCte **)b.ctes.items;
     to->notice_count = b.notices.count;
     to->notices = (char **)b.notices.items;
     return to;

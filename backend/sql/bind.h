@@ -31,6 +31,10 @@ typedef struct Binder {
     u32 extra_count;
     struct Scope *outer;     /* of the scopes made now: the query around them, and the frame that captures */
     struct SubFrame *frame;
+    PtrList ctes;            /* BCte: all of the statement */
+    struct CteScope *with;   /* entries of WITH that can be seen */
+    const AWith *with_now;   /* those being bound, and at which of them */
+    u32 with_at;
     PtrList notices;         /* char* */
 } Binder;
 
@@ -133,6 +137,15 @@ BExpr *bind_outer_column(Scope *s, const AName *n);
 BExpr *bind_subquery(Scope *s, const AExpr *e);
 /* All columns in it are of outer queries: an aggregate of it is theirs. */
 bool bind_is_outer(const Scope *s, const BExpr *e);
+
+/* ---- bind_with.c ---- */
+typedef struct CteScope CteScope;
+/* Binds the entries and makes them visible; returns what Binder.with is to be set to afterwards. with: NULL for none. */
+CteScope *bind_with(Binder *b, const AWith *with);
+/* The relation of a name in FROM; NULL: no entry has it. */
+BRel *bind_cte_rel(Binder *b, const AName *name);
+/* An entry of the WITH being bound has the name, but cannot be seen here. */
+bool bind_is_later_cte(const Binder *b, const AName *name);
 
 /* ---- bind_row.c: constructs that take rows apart ---- */
 BExpr *bind_row_compare(Scope *s, const AExpr *e);

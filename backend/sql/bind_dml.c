@@ -216,7 +216,7 @@ insert_select(Binder *b, const TableDef *t, const u16 *columns, u32 column_count
 static bool
 is_plain_values(const ASelect *sel)
 {
-    return sel->is_values && !sel->order_by.count && !sel->limit_at && !sel->offset && sel->with_at == NO_LOCATION && !sel->locking.count;
+    return sel->is_values && !sel->order_by.count && !sel->limit_at && !sel->offset && !sel->with && !sel->locking.count;
 }
 
 void

@@ -10,8 +10,6 @@
 static void
 refuse_clauses(Binder *b, const ASelect *sel)
 {
-    if (sel->with_at != NO_LOCATION)
-        bind_unsupported(b, sel->with_at, "WITH");
     if (sel->op)
         bind_refuse_locked_set(sel);
     if (sel->into)
@@ -320,16 +318,9 @@ bind_clauses(Scope *s, const ASelect *sel, PtrList *targets, bool resolve_unknow
         bind_grouping(s, &groups);
 }
 
-BQuery *
-bind_query(Binder *b, const ASelect *sel, bool resolve_unknowns)
+static BQuery *
+bind_simple(Binder *b, const ASelect *sel, bool resolve_unknowns)
 {
-    bind_enter(b);
-    refuse_clauses(b, sel);
-    if (sel->op) {
-        BQuery *all = bind_set_operation(b, sel);
-        bind_leave(b);
-        return all;
-    }
     BQuery *q = ARENA_NEW(b->arena, BQuery);
     Scope s = {.b = b, .outer = b->outer, .frame = b->frame, .query = q};
     PtrList targets = {0};
@@ -340,6 +331,17 @@ bind_query(Binder *b, const ASelect *sel, bool resolve_unknowns)
         bind_targets(&s, sel, &targets);
     }
     bind_clauses(&s, sel, &targets, resolve_unknowns);
+    return q;
+}
+
+BQuery *
+bind_query(Binder *b, const ASelect *sel, bool resolve_unknowns)
+{
+    bind_enter(b);
+    refuse_clauses(b, sel);
+    CteScope *with = bind_with(b, sel->with);
+    BQuery *q = sel->op ? bind_set_operation(b, sel) : bind_simple(b, sel, resolve_unknowns);
+    b->with = with;
     bind_leave(b);
     return q;
 }

@@ -26,9 +26,16 @@ const TableDef *
 bind_table(Binder *b, const AName *n)
 {
     const TableDef *t = bind_find_table(b, n);
-    if (!t)
-        bind_fail(b, n->at, ERR_UNDEFINED_TABLE, "relation \"%s\" does not exist", bind_name_text(b, n));
-    return t;
+    if (t)
+        return t;
+    Error err;
+    error_set(&err, ERR_UNDEFINED_TABLE, "relation \"%s\" does not exist", bind_name_text(b, n));
+    if (bind_is_later_cte(b, n)) {
+        error_detail(&err, "There is a WITH item named \"%s\", but it cannot be referenced from this part of the query.", bind_name_text(b, n));
+        error_hint(&err, "Use WITH RECURSIVE, or re-order the WITH items to remove forward references.");
+    }
+    err.position = bind_position(b, n->at);
+    err_rethrow(&err);
 }
 
 /* ---- relations and their names ---- */
@@ -100,13 +107,28 @@ bind_add_table(Scope *s, const TableDef *t, const AAlias *alias, u16 *ret_rel)
     return item;
 }
 
+/* A relation that is no table, under its alias. */
+static NsItem *
+add_named(Scope *s, BRel *rel, const AAlias *alias, u16 *ret_rel)
+{
+    if (alias) {
+        rel->alias = alias->name;
+        check_alias_columns(alias, rel->column_count, "table", rel->alias);
+        for (u32 i = 0; i < alias->column_count; i++)
+            rel->columns[i].name = alias->columns[i];
+    }
+    NsItem *item = bind_add_rel(s, rel, NULL, ret_rel);
+    item->has_alias = alias != NULL;
+    return item;
+}
+
 static NsItem *
 add_subquery(Scope *s, const AFrom *f, u16 *ret_rel)
 {
     Binder *b = s->b;
     const ASelect *sel = f->select;
     BRel *rel;
-    bool plain_values = sel->is_values && !sel->order_by.count && !sel->limit_at && !sel->offset && sel->with_at == NO_LOCATION &&
+    bool plain_values = sel->is_values && !sel->order_by.count && !sel->limit_at && !sel->offset && !sel->with &&
                         !sel->locking.count;
     if (plain_values) {
         rel = bind_values_rel(s, sel);
@@ -122,15 +144,7 @@ add_subquery(Scope *s, const AFrom *f, u16 *ret_rel)
             rel->columns[i] = (BColumn){.name = t->name, .type = t->expr->type, .typmod = t->expr->typmod};
         }
     }
-    if (f->alias) {
-        rel->alias = f->alias->name;
-        check_alias_columns(f->alias, rel->column_count, "table", rel->alias);
-        for (u32 i = 0; i < f->alias->column_count; i++)
-            rel->columns[i].name = f->alias->columns[i];
-    }
-    NsItem *item = bind_add_rel(s, rel, NULL, ret_rel);
-    item->has_alias = f->alias != NULL;
-    return item;
+    return add_named(s, rel, f->alias, ret_rel);
 }
 
 /* ---- joins ---- */
@@ -314,8 +328,11 @@ bind_from_item(Scope *s, const AFrom *f, NsItem **ret_columns)
     } else {
         from = ARENA_NEW(b->arena, BFrom);
         from->kind = BFROM_REL;
+        BRel *cte = f->kind == AF_SUBQUERY ? NULL : bind_cte_rel(b, &f->name);
         if (f->kind == AF_SUBQUERY) {
             *ret_columns = add_subquery(s, f, &from->rel);
+        } else if (cte) {
+            *ret_columns = add_named(s, cte, f->alias, &from->rel);
         } else {
             const TableDef *t = bind_table(b, &f->name);
             bind_right(b, t, ACL_SELECT);

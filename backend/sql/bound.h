@@ -68,7 +68,23 @@ bexpr_volatility(const BExpr *e)
 }
 static inline bool bexpr_is_volatile(const BExpr *e) { return bexpr_volatility(e) >= FUNC_VOLATILE; }
 
-typedef enum BRelKind { BREL_TABLE, BREL_SUBQUERY, BREL_VALUES, BREL_APPEND, BREL_SYSTEM } BRelKind;
+typedef enum BRelKind { BREL_TABLE, BREL_SUBQUERY, BREL_VALUES, BREL_APPEND, BREL_CTE, BREL_SYSTEM } BRelKind;
+
+/* An entry of WITH. */
+typedef struct BCte {
+    Str name;
+    u32 number;        /* in BStmt.ctes */
+    BQuery *query;     /* of a recursive one: the part that begins */
+    BQuery *step;      /* recursive: the part that goes on */
+    bool recursive, distinct, materialized, inlined;
+    u32 references, self_references;
+} BCte;
+/* Computed once for the statement, else at its references. */
+static inline bool
+bcte_is_shared(const BCte *c)
+{
+    return c->recursive || (!c->inlined && (c->materialized || c->references > 1));
+}
 
 typedef struct BColumn {
     Str name;
@@ -86,7 +102,9 @@ typedef struct BRel {
     u32 table_id, schema_version;
     u32 column_count;
     BColumn *columns;
-    BQuery *query;          /* BREL_SUBQUERY, BREL_APPEND */
+    BQuery *query;          /* BREL_SUBQUERY, BREL_APPEND, BREL_CTE */
+    BCte *cte;              /* BREL_CTE */
+    bool work;              /* BREL_CTE in its own recursive part: the rows of the last round */
     BQuery *second;         /* BREL_APPEND: whose rows follow */
     bool marked;            /* BREL_APPEND: a last column says which query a row is from, 1 or 2 */
     u32 row_count;          /* BREL_VALUES */
@@ -212,6 +230,8 @@ typedef struct BStmt {
     BStmtKind kind;
     u32 param_count;
     TypeId *param_types; /* inferred or declared */
+    u32 cte_count;              /* entries of WITH, in the order of their binding */
+    BCte **ctes;
     u32 sub_count, extra_count; /* subqueries, inner ones first; extra parameters */
     BSub **subs;
     BQuery *query;       /* SELECT; the source of INSERT; UPDATE and DELETE: rel 0 is the target, targets are the new values */

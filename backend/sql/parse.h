@@ -77,6 +77,9 @@ AExpr *parse_special_function(Parser *p);
 
 /* ---- SELECT (parse_select.c, parse_from.c) ---- */
 bool parse_starts_select(Parser *p, u32 ahead); /* SELECT, VALUES, WITH, TABLE */
+AWith *parse_with(Parser *p);
+/* with: NULL for none. */
+void parse_set_with(Parser *p, ASelect *s, AWith *with);
 ASelect *parse_select(Parser *p);               /* with ORDER BY, LIMIT, … */
 /* `(` was read and a query read behind it: carry on behind its closing parenthesis with set operations and the like. */
 ASelect *parse_select_rest(Parser *p, ASelect *left);

@@ -22,7 +22,6 @@ new_select(Parser *p)
 {
     ASelect *s = ARENA_NEW(p->arena, ASelect);
     s->at = parse_at(p);
-    s->with_at = NO_LOCATION;
     return s;
 }
 
@@ -414,46 +413,67 @@ parse_select_rest(Parser *p, ASelect *left)
     return read_tail(p, read_set_operations(p, left, SET_UNION));
 }
 
-/* WITH: names and queries are read for their syntax; the binder refuses the clause. */
-static void
-read_with(Parser *p)
+static ACte *
+read_cte(Parser *p)
 {
-    parse_expect(p, KW_WITH);
-    parse_try(p, KW_RECURSIVE);
-    do {
-        parse_col_id(p);
-        u32 n;
-        if (parse_is_char(p, '('))
-            parse_name_list(p, &n);
-        parse_expect(p, KW_AS);
-        if (parse_try(p, KW_NOT))
-            parse_expect(p, KW_MATERIALIZED);
-        else
-            parse_try(p, KW_MATERIALIZED);
+    ACte *c = ARENA_NEW(p->arena, ACte);
+    c->at = parse_at(p);
+    c->name = parse_col_id(p);
+    if (parse_is_char(p, '('))
+        c->columns = parse_name_list(p, &c->column_count);
+    parse_expect(p, KW_AS);
+    if (parse_try(p, KW_NOT)) {
+        parse_expect(p, KW_MATERIALIZED);
+        c->materialized = -1;
+    } else if (parse_try(p, KW_MATERIALIZED)) {
+        c->materialized = 1;
+    }
+    if (parse_starts_select(p, 1)) {
+        parse_expect_char(p, '(');
+        c->select = parse_select(p);
+        parse_expect_char(p, ')');
+    } else {
+        c->unsupported = "a statement that writes in WITH";
         parse_skip_parens(p);
-        if (parse_is(p, KW_SEARCH) || parse_is(p, KW_CYCLE))
-            while (!parse_is(p, KW_SELECT) && !parse_is_char(p, ',') && parse_now(p)->kind != T_END)
-                parse_take(p);
-    } while (parse_try_char(p, ','));
+    }
+    if (parse_is(p, KW_SEARCH) || parse_is(p, KW_CYCLE)) {
+        c->unsupported = "SEARCH or CYCLE";
+        while (!parse_is(p, KW_SELECT) && !parse_is_char(p, ',') && parse_now(p)->kind != T_END)
+            parse_take(p);
+    }
+    return c;
+}
+
+AWith *
+parse_with(Parser *p)
+{
+    AWith *w = ARENA_NEW(p->arena, AWith);
+    parse_expect(p, KW_WITH);
+    w->recursive = parse_try(p, KW_RECURSIVE);
+    do
+        ptrlist_add(p->arena, &w->ctes, read_cte(p));
+    while (parse_try_char(p, ','));
+    return w;
+}
+
+void
+parse_set_with(Parser *p, ASelect *s, AWith *with)
+{
+    if (with && s->with)
+        parse_fail_at(p, LIST_AT(with->ctes, ACte, 0)->at, ERR_SYNTAX_ERROR, "multiple WITH clauses not allowed");
+    if (with)
+        s->with = with;
 }
 
 ASelect *
 parse_select(Parser *p)
 {
     parse_enter(p);
-    u32 with_at = NO_LOCATION;
-    if (parse_is(p, KW_WITH)) {
-        with_at = parse_at(p);
-        read_with(p);
-        if (!parse_starts_select(p, 0) && !parse_is_char(p, '(')) {
-            if (!parse_is(p, KW_INSERT) && !parse_is(p, KW_UPDATE) && !parse_is(p, KW_DELETE) && !parse_is(p, KW_MERGE))
-                parse_fail(p);
-            parse_fail_at(p, with_at, ERR_FEATURE_NOT_SUPPORTED, "WITH is not supported yet");
-        }
-    }
+    AWith *with = parse_is(p, KW_WITH) ? parse_with(p) : NULL;
+    if (with && !parse_starts_select(p, 0) && !parse_is_char(p, '('))
+        parse_fail(p);
     ASelect *s = parse_select_rest(p, NULL);
-    if (with_at != NO_LOCATION)
-        s->with_at = with_at;
+    parse_set_with(p, s, with);
     parse_leave(p);
     return s;
 }

@@ -124,16 +124,19 @@ Stmt *
 parse_statement(Parser *p, const char **ret_tag, bool *ret_write)
 {
     Stmt *s = ARENA_NEW(p->arena, Stmt);
-    Token first = *parse_now(p);
-    s->at = first.at;
+    s->at = parse_at(p);
     *ret_write = false;
+    s->with = parse_is(p, KW_WITH) ? parse_with(p) : NULL;
+    Token first = *parse_now(p);
     if (parse_starts_select(p, 0) || parse_is_char(p, '(')) {
         s->kind = ST_SELECT;
         s->select = parse_select(p);
+        parse_set_with(p, s->select, s->with);
         *ret_tag = "SELECT";
         return s;
     }
-    if (first.kind != T_KEYWORD)
+    bool change = first.kind == T_KEYWORD && (first.keyword == KW_INSERT || first.keyword == KW_UPDATE || first.keyword == KW_DELETE);
+    if (first.kind != T_KEYWORD || (s->with && !change))
         parse_fail(p);
     for (u32 i = 0; i < COUNT_OF(STATEMENTS); i++)
         if (first.keyword == STATEMENTS[i].k) {
