@@ -209,8 +209,6 @@ transaction_admit_write(const Session *s, const ParsedStmt *stmt)
 {
     if (stmt->is_write && s->transaction.modes.read_only)
         err_throw(ERR_READ_ONLY_TRANSACTION, "cannot execute %s in a read-only transaction", strcmp(stmt->tag, "COPY") == 0 ? "COPY FROM" : stmt->tag);
-    if (stmt->is_write && txn_is_open(s->txn))
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, "writing statements in a transaction of several are not supported yet");
 }
 
 void
