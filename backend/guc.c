@@ -470,9 +470,17 @@ guc_serial(const Guc *g)
 TypeFormat
 guc_format(const Guc *g)
 {
+    static const char *const STYLES[] = {
+        [INTERVAL_STYLE_POSTGRES] = "postgres", [INTERVAL_STYLE_POSTGRES_VERBOSE] = "postgres_verbose",
+        [INTERVAL_STYLE_SQL_STANDARD] = "sql_standard", [INTERVAL_STYLE_ISO_8601] = "iso_8601",
+    };
+    u8 style = 0;
+    while (style < COUNT_OF(STYLES) - 1 && strcmp(STYLES[style], g->values[GUC_intervalstyle].now) != 0)
+        style++;
     return (TypeFormat){.tz_offset_s = guc_zone_offset_s(g->values[GUC_timezone].now),
                         .extra_float_digits = atoi(g->values[GUC_extra_float_digits].now),
-                        .bytea_escape = strcmp(g->values[GUC_bytea_output].now, "escape") == 0};
+                        .bytea_escape = strcmp(g->values[GUC_bytea_output].now, "escape") == 0,
+                        .interval_style = style};
 }
 
 void

@@ -463,22 +463,24 @@ minmax_num(SliceShm *s, const u8 *nulls, u32 rows)
     return true;
 }
 
-static bool
-minmax_pair(SliceShm *s, const u8 *nulls, u32 rows)
-{
-    const Pair *v = (const Pair *)(const void *)s->data, *low = NULL, *high = NULL;
-    for (u32 i = 0; i < rows; i++) {
-        if (nulls && nulls[i])
-            continue;
-        low = low && pair_cmp(low, &v[i]) <= 0 ? low : &v[i];
-        high = high && pair_cmp(high, &v[i]) >= 0 ? high : &v[i];
+#define MINMAX_BY(T, cmp)                                                                                                              \
+    {                                                                                                                                  \
+        const T *v = (const T *)(const void *)s->data, *low = NULL, *high = NULL;                                                      \
+        for (u32 i = 0; i < rows; i++) {                                                                                               \
+            if (nulls && nulls[i])                                                                                                     \
+                continue;                                                                                                              \
+            low = low && cmp(low, &v[i]) <= 0 ? low : &v[i];                                                                           \
+            high = high && cmp(high, &v[i]) >= 0 ? high : &v[i];                                                                       \
+        }                                                                                                                              \
+        if (!low)                                                                                                                      \
+            return false;                                                                                                              \
+        memcpy(s->min, low, sizeof *low);                                                                                              \
+        memcpy(s->max, high, sizeof *high);                                                                                            \
+        return true;                                                                                                                   \
     }
-    if (!low)
-        return false;
-    memcpy(s->min, low, sizeof *low);
-    memcpy(s->max, high, sizeof *high);
-    return true;
-}
+
+static bool minmax_pair(SliceShm *s, const u8 *nulls, u32 rows) MINMAX_BY(Pair, pair_cmp)
+static bool minmax_interval(SliceShm *s, const u8 *nulls, u32 rows) MINMAX_BY(Interval, interval_cmp)
 
 static bool
 minmax(SliceShm *s, const u8 *nulls, u32 rows)
@@ -494,6 +496,7 @@ minmax(SliceShm *s, const u8 *nulls, u32 rows)
     case PHYS_F64: MINMAX(double, x != x);
     case PHYS_NUM: return minmax_num(s, nulls, rows);
     case PHYS_PAIR: return minmax_pair(s, nulls, rows);
+    case PHYS_INTERVAL: return minmax_interval(s, nulls, rows);
     case PHYS_STR: case PHYS_COUNT: break;
     }
     return false;

@@ -253,7 +253,7 @@ finish_error(u32 status, const PlanSlot *slot)
         return;
     if (slot->type == TYPE_NUMERIC)
         err_throw(ERR_NUMERIC_OUT_OF_RANGE, "value overflows numeric format");
-    err_throw(ERR_NUMERIC_OUT_OF_RANGE, "%s out of range", type_name(slot->type));
+    err_throw(slot->type == TYPE_INTERVAL ? ERR_DATETIME_OVERFLOW : ERR_NUMERIC_OUT_OF_RANGE, "%s out of range", type_name(slot->type));
 }
 
 static void

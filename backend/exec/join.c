@@ -419,7 +419,7 @@ hash_join_op(Exec *e, const PlanNode *n)
     memcpy(h->types, right, h->right_count * sizeof *right);
     for (u32 i = 0; i < h->join->key_count; i++) {
         static const PhysType forms[] = {[KEY_INT] = PHYS_I64, [KEY_FLOAT] = PHYS_F64, [KEY_NUM] = PHYS_NUM, [KEY_TEXT] = PHYS_STR,
-                                         [KEY_PAIR] = PHYS_PAIR};
+                                         [KEY_PAIR] = PHYS_PAIR, [KEY_INTERVAL] = PHYS_INTERVAL};
         const PlanExpr *x = &h->join->right_keys[i];
         bool stable = x->column >= 0 && n->right->slots[x->column].stable;
         h->types[h->right_count + i] = (RowColumn){forms[h->join->classes[i]], 0, stable};

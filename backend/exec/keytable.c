@@ -21,6 +21,7 @@ key_class_width(KeyClass c)
     case KEY_NUM: return sizeof(Num);
     case KEY_TEXT: return sizeof(Str);
     case KEY_PAIR: return sizeof(Pair);
+    case KEY_INTERVAL: return sizeof(Interval);
     case KEY_INT: case KEY_FLOAT: break;
     }
     return 8;
@@ -107,7 +108,7 @@ key_form(KeyForm *f, Worker *w, Vec *v, u32 count, KeyVec *ret)
         ret->data = v->data;
         return;
     }
-    if (f->class == KEY_PAIR)
+    if (f->class == KEY_PAIR || f->class == KEY_INTERVAL)
         return;
     if (f->class == KEY_INT && (v->phys == PHYS_I64 || v->phys == PHYS_D64))
         return;
@@ -139,6 +140,10 @@ hash_one(const KeyVec *k, u32 i)
     case KEY_PAIR: {
         const Pair *p = &((const Pair *)k->data)[i];
         return hash_combine(hash_u64(p->hi), p->lo);
+    }
+    case KEY_INTERVAL: {
+        i128 span = interval_span(&((const Interval *)k->data)[i]);
+        return hash_combine(hash_u64((u64)span), (u64)(span >> 64));
     }
     case KEY_FLOAT:
         return hash_u64(canonical_bits(((const double *)k->data)[i]));
@@ -221,6 +226,8 @@ column_equal(const KeyColumn *c, u32 number, const KeyVec *k, u32 i)
         return num_cmp(&((const Num *)c->data)[number], &((const Num *)k->data)[i]) == 0;
     case KEY_PAIR:
         return pair_cmp(&((const Pair *)c->data)[number], &((const Pair *)k->data)[i]) == 0;
+    case KEY_INTERVAL:
+        return interval_cmp(&((const Interval *)c->data)[number], &((const Interval *)k->data)[i]) == 0;
     case KEY_FLOAT:
         return canonical_bits(((const double *)c->data)[number]) == canonical_bits(((const double *)k->data)[i]);
     default:
@@ -262,6 +269,9 @@ store_key(KeyTable *t, u32 number, const KeyVec *keys, u32 i)
             break;
         case KEY_PAIR:
             ((Pair *)k->data)[number] = ((const Pair *)from->data)[i];
+            break;
+        case KEY_INTERVAL:
+            ((Interval *)k->data)[number] = ((const Interval *)from->data)[i];
             break;
         default:
             ((u64 *)k->data)[number] = ((const u64 *)from->data)[i];
@@ -367,7 +377,7 @@ key_to_vec(Arena *a, const KeyVec *k, u32 count, PhysType phys, u8 scale, VecBuf
             ((i128 *)buf->data)[i] = n->kind == NUM_NAN ? D128_NAN : num_int(n);
         }
         break;
-    default: /* the key form is the physical form: I64, F64, D64, NUM, STR, PAIR */
+    default: /* the key form is the physical form: I64, F64, D64, NUM, STR, PAIR, INTERVAL */
         ret->data = (void *)(uintptr_t)k->data;
         break;
     }

@@ -2,9 +2,9 @@
  * keytable.h
  *    A hash table from keys of one or more columns to dense numbers 0, 1, 2, …: groups, distinct values, the build side of a join.
  *
- * Keys are compared exactly: NULLs equal each other, numbers by value whatever their scale, -0 = 0, NaN = NaN, text by bytes; the one
+ * Keys are compared exactly: NULLs equal each other, numbers by value whatever their scale, -0 = 0, NaN = NaN, text by bytes, intervals by their length; the one
  * that came first is kept. Columns come as
- * KeyVec, one form a class: KEY_INT i64, KEY_FLOAT double, KEY_NUM Num, KEY_TEXT Str, KEY_PAIR Pair.
+ * KeyVec, one form a class: KEY_INT i64, KEY_FLOAT double, KEY_NUM Num, KEY_TEXT Str, KEY_PAIR Pair, KEY_INTERVAL Interval.
  */
 #ifndef KEYTABLE_H
 #define KEYTABLE_H

@@ -70,6 +70,7 @@ image_at(const Vec *v, u64 i)
     }
     case PHYS_NUM: return num_image(&((const Num *)v->data)[i]);
     case PHYS_PAIR: return ((const Pair *)v->data)[i].hi;
+    case PHYS_INTERVAL: return (u64)(i64)(interval_span(&((const Interval *)v->data)[i]) >> 10) ^ SIGN_BIT; /* spans have 73 bits */
     default: return text_image(text_at(v, i));
     }
 }
@@ -120,6 +121,8 @@ compare_values(const Vec *v, u32 a, u32 b)
         return compare_i128(((const i128 *)v->data)[a], ((const i128 *)v->data)[b]);
     case PHYS_NUM:
         return num_cmp(&((const Num *)v->data)[a], &((const Num *)v->data)[b]);
+    case PHYS_INTERVAL:
+        return interval_cmp(&((const Interval *)v->data)[a], &((const Interval *)v->data)[b]);
     case PHYS_PAIR:
         return pair_cmp(&((const Pair *)v->data)[a], &((const Pair *)v->data)[b]);
     case PHYS_STR:

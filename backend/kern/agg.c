@@ -9,6 +9,7 @@
  * Sums of floats: values in order, except whole vectors without NULLs, which are summed in eight lanes.
  */
 #include "backend/kern/agg.h"
+#include "common/type/interval.h"
 
 #include "backend/kern/map.h"
 #include "common/type/numeric.h"
@@ -578,6 +579,74 @@ bool_or_finish(const u8 *states, u32 stride, u32 first, u32 count, u8 arg_scale 
     return KERN_OK;
 }
 
+/* ---- intervals ---- */
+typedef struct SumInterval {
+    u64 us_low;
+    i64 us_high; /* 128 bits as two words: states are aligned to 8 */
+    i64 days, months;
+    u64 rows;
+} SumInterval;
+
+static void
+suminterval_add(SumInterval *s, i128 us, i64 days, i64 months, u64 rows)
+{
+    i128 sum = (i128)((u128)(u64)s->us_high << 64 | s->us_low) + us;
+    s->us_low = (u64)sum;
+    s->us_high = (i64)(sum >> 64);
+    s->days += days;
+    s->months += months;
+    s->rows += rows;
+}
+
+#define T Interval
+#define A_NAME sum_interval
+#define S SumInterval
+#define STEP(s, x) suminterval_add(s, (x).us, (x).days, (x).months, 1)
+#include "backend/kern/agg_loop.inc"
+#undef T
+
+static void
+suminterval_merge(void *to, const void *from)
+{
+    const SumInterval *b = from;
+    suminterval_add(to, (i128)((u128)(u64)b->us_high << 64 | b->us_low), b->days, b->months, b->rows);
+}
+
+/* false: the sum is no interval. */
+static bool
+suminterval_value(const SumInterval *s, Interval *ret)
+{
+    *ret = (Interval){(i64)s->us_low, (i32)s->days, (i32)s->months};
+    return s->us_high == (i64)s->us_low >> 63 && ret->days == s->days && ret->months == s->months;
+}
+
+static u32
+finish_intervals(const u8 *states, u32 stride, u32 first, u32 count, Vec *ret, bool avg)
+{
+    u32 status = KERN_OK;
+    for (u32 i = 0; i < count; i++) {
+        const SumInterval *s = (const void *)(states + (size_t)(first + i) * stride);
+        Interval *r = &((Interval *)ret->data)[i], sum;
+        ret->null_mask[i] = !s->rows;
+        *r = (Interval){0};
+        if (s->rows && (!suminterval_value(s, &sum) || (avg ? !interval_div(&sum, (double)s->rows, r) : (*r = sum, false))))
+            status |= KERN_OVERFLOW;
+    }
+    return status;
+}
+
+static u32
+suminterval_finish(const u8 *states, u32 stride, u32 first, u32 count, u8 arg_scale UNUSED, Vec *ret)
+{
+    return finish_intervals(states, stride, first, count, ret, false);
+}
+
+static u32
+avginterval_finish(const u8 *states, u32 stride, u32 first, u32 count, u8 arg_scale UNUSED, Vec *ret)
+{
+    return finish_intervals(states, stride, first, count, ret, true);
+}
+
 /* ---- min and max ---- */
 #define PLAIN_LT(x, y) ((x) < (y))
 #define FLOAT_LT(x, y) ((x) < (y) || ((y) != (y) && (x) == (x)))
@@ -585,6 +654,7 @@ bool_or_finish(const u8 *states, u32 stride, u32 first, u32 count, u8 arg_scale 
 #define DEC128_LT(x, y) ((i128)((u128)(x) - 1) < (i128)((u128)(y) - 1))
 #define NUM_LT(x, y) (num_cmp(&(x), &(y)) < 0)
 #define STR_LT(x, y) (str_cmp(x, y) < 0)
+#define INTERVAL_LT(x, y) (interval_span(&(x)) < interval_span(&(y)))
 #define PAIR_LT(x, y) (pair_cmp(&(x), &(y)) < 0)
 #define T i16
 #define T_NAME i16
@@ -621,6 +691,10 @@ bool_or_finish(const u8 *states, u32 stride, u32 first, u32 count, u8 arg_scale 
 #define T Pair
 #define T_NAME pair
 #define T_LT PAIR_LT
+#include "backend/kern/agg_order.inc"
+#define T Interval
+#define T_NAME interval
+#define T_LT INTERVAL_LT
 #include "backend/kern/agg_order.inc"
 #define T Str
 #define T_NAME str
@@ -659,6 +733,8 @@ static const AggRow ROWS_OF_KERNELS[] = {
     ROW(AVG, PHYS_NUM, SumNum, sum_num_update, sum_num_groups, sumnum_merge, avgnum_finish, PHYS_NUM)
     ROW(AVG, PHYS_F32, SumF64, avg_f32_update, avg_f32_groups, sumf64_merge, avgf64_finish, PHYS_F64)
     ROW(AVG, PHYS_F64, SumF64, sum_f64_update, sum_f64_groups, sumf64_merge, avgf64_finish, PHYS_F64)
+    ROW(SUM, PHYS_INTERVAL, SumInterval, sum_interval_update, sum_interval_groups, suminterval_merge, suminterval_finish, PHYS_INTERVAL)
+    ROW(AVG, PHYS_INTERVAL, SumInterval, sum_interval_update, sum_interval_groups, suminterval_merge, avginterval_finish, PHYS_INTERVAL)
     ROW(BOOL_AND, PHYS_BOOL, Truth, truth_update, truth_groups, truth_merge, bool_and_finish, PHYS_BOOL)
     ROW(BOOL_OR, PHYS_BOOL, Truth, truth_update, truth_groups, truth_merge, bool_or_finish, PHYS_BOOL)
     ORDER_ROWS(PHYS_I16, i16, PHYS_I16)
@@ -671,6 +747,7 @@ static const AggRow ROWS_OF_KERNELS[] = {
     ORDER_ROWS(PHYS_NUM, num, PHYS_NUM)
     ORDER_ROWS(PHYS_STR, str, PHYS_STR)
     ORDER_ROWS(PHYS_PAIR, pair, PHYS_PAIR)
+    ORDER_ROWS(PHYS_INTERVAL, interval, PHYS_INTERVAL)
 };
 
 static const AggKernel COUNT_ROWS = {sizeof(u64), PHYS_I64, 0, count_rows_add, count_rows_update, count_rows_groups, count_rows_merge,

@@ -14,6 +14,9 @@
 #define ARGS5(a, b, c, d, e) .arg_count = 5, .args = {TYPE_##a, TYPE_##b, TYPE_##c, TYPE_##d, TYPE_##e}
 #define ARGS6(a, b, c, d, e, f) .arg_count = 6, .args = {TYPE_##a, TYPE_##b, TYPE_##c, TYPE_##d, TYPE_##e, TYPE_##f}
 
+#define ARGS7(a, b, c, d, e, f, g) \
+    .arg_count = 7, .args = {TYPE_##a, TYPE_##b, TYPE_##c, TYPE_##d, TYPE_##e, TYPE_##f, TYPE_##g}
+
 #define NULLS_STRICT true
 #define NULLS_CALLED false
 

@@ -98,6 +98,7 @@ static int order_i32(const void *a, const void *b) { return ORDER(*(const i32 *)
 static int order_i64(const void *a, const void *b) { return ORDER(*(const i64 *)a, *(const i64 *)b); }
 static int order_num(const void *a, const void *b) { return num_cmp(a, b); }
 static int order_pair(const void *a, const void *b) { return pair_cmp(a, b); }
+static int order_interval(const void *a, const void *b) { return interval_cmp(a, b); }
 static int order_str(const void *a, const void *b) { return str_cmp(*(const Str *)a, *(const Str *)b); }
 
 static int
@@ -142,7 +143,7 @@ kern_order(PhysType phys)
             [PHYS_F32] = order_f32,
         [PHYS_F64] = order_f64, [PHYS_D64] = order_d64, [PHYS_D128] = order_d128, [PHYS_NUM] = order_num,
             [PHYS_STR] = order_str,
-        [PHYS_PAIR] = order_pair,
+        [PHYS_PAIR] = order_pair, [PHYS_INTERVAL] = order_interval,
     };
     ensure(phys < PHYS_COUNT && ORDERS[phys]);
     return ORDERS[phys];

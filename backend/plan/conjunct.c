@@ -270,7 +270,8 @@ key_class_of(const PlanSlot *l, const PlanSlot *r, KeyClass *ret)
     static const KeyClass classes[PHYS_COUNT] = {[PHYS_BOOL] = KEY_INT, [PHYS_I16] = KEY_INT, [PHYS_I32] = KEY_INT, [PHYS_I64] = KEY_INT,
                                                  [PHYS_F32] = KEY_FLOAT, [PHYS_F64] = KEY_FLOAT, [PHYS_D64] = KEY_NUM, [PHYS_D128] = KEY_NUM,
                                                  [PHYS_NUM] = KEY_NUM, [PHYS_STR] = KEY_TEXT,
-                                                 [PHYS_PAIR] = KEY_PAIR};
+                                                 [PHYS_PAIR] = KEY_PAIR,
+                                                 [PHYS_INTERVAL] = KEY_INTERVAL};
     KeyClass a = classes[l->phys], b = classes[r->phys];
     if (l->phys == PHYS_D64 && r->phys == PHYS_D64 && l->scale == r->scale)
         a = b = KEY_INT;

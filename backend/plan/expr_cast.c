@@ -20,10 +20,10 @@ is_string(TypeId t)
 static bool
 is_time(TypeId t)
 {
-    return t == TYPE_DATE || type_has_precision(t);
+    return t == TYPE_DATE || t == TYPE_INTERVAL || type_has_precision(t);
 }
 
-/* 'today' and 'now' depend on the moment, time zones, digits of floats and the form of bytes on settings. */
+/* 'today' and 'now' depend on the moment, time zones, digits of floats, the form of bytes and intervals on settings. */
 bool
 expr_cast_steady(TypeId from, TypeId to)
 {
@@ -31,7 +31,7 @@ expr_cast_steady(TypeId from, TypeId to)
         return false;
     if (from == TYPE_TIMESTAMPTZ || to == TYPE_TIMESTAMPTZ || (from == TYPE_TIME && to == TYPE_TIMETZ))
         return from == to;
-    return !(is_string(to) && (from == TYPE_FLOAT4 || from == TYPE_FLOAT8 || from == TYPE_BYTEA));
+    return !(is_string(to) && (from == TYPE_FLOAT4 || from == TYPE_FLOAT8 || from == TYPE_BYTEA || from == TYPE_INTERVAL));
 }
 
 static Operand
@@ -221,7 +221,8 @@ expr_cast(Compiler *c, const BExpr *e)
         return to_numeric(c, e, o);
     if (is_string(to))
         return to_string(c, e, o);
-    if (from == to && !(type_has_precision(to) && e->typmod >= 0 && e->typmod < 6))
+    bool rounds = type_has_precision(to) ? e->typmod >= 0 && e->typmod < 6 : to == TYPE_INTERVAL && e->typmod >= 0;
+    if (from == to && !rounds)
         return o;
     if (from == TYPE_NUMERIC && to == TYPE_FLOAT8)
         return expr_row_cast(c, o, PHYS_F64, 0, cast_decimal_f64_row, NULL);

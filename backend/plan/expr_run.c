@@ -208,7 +208,7 @@ static bool
 run_rows(ExprState *s, const Ins *ins, const Frame *f)
 {
     KernCall call = {.arg_count = ins->arg_count, .def = ins->def, .param = ins->param, .scratch = s->scratch,
-                     .format = s->env->format,
+                     .format = s->env->format, .now_us = s->env->now_us,
                      .err = &s->error};
     bool all_const = true;
     for (u32 k = 0; k < ins->arg_count; k++) {

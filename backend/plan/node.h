@@ -95,7 +95,7 @@ typedef struct PlanKey {
 } PlanKey;
 
 /* How key columns of joins and groups are compared. */
-typedef enum KeyClass { KEY_INT, KEY_FLOAT, KEY_NUM, KEY_TEXT, KEY_PAIR } KeyClass;
+typedef enum KeyClass { KEY_INT, KEY_FLOAT, KEY_NUM, KEY_TEXT, KEY_PAIR, KEY_INTERVAL } KeyClass;
 
 typedef struct PlanJoin {
     BJoinKind kind; /* INNER or LEFT */

@@ -8,7 +8,7 @@
  */
 #include "backend/sql/bind.h"
 
-enum { CHOICE_NONE = -1, CHOICE_MANY = -2, MAX_CANDIDATES = 128, MAX_ARGS = 100 };
+enum { CHOICE_NONE = -1, CHOICE_MANY = -2, MAX_CANDIDATES = 128, MAX_ARGS = 100, CONCAT_MAX_ARGS = 6 };
 
 /* One overload in the contest. */
 typedef struct Candidate {
@@ -230,18 +230,6 @@ refuse_regexp(Binder *b, Str op, const BExpr *left, u32 at)
             bind_unsupported(b, at, "the regular expression operator");
 }
 
-/* PostgreSQL would find an operator on intervals here. */
-static void
-refuse_interval(Binder *b, Str op, const BExpr *left, const BExpr *right, u32 at)
-{
-    if (!left || op.len != 1 || (op.ptr[0] != '+' && op.ptr[0] != '-'))
-        return;
-    bool l = type_category(left->type) == 'D', r = type_category(right->type) == 'D';
-    bool unknown = left->type == TYPE_UNKNOWN || right->type == TYPE_UNKNOWN;
-    if (((l || r) && unknown) || (l && r && op.ptr[0] == '-'))
-        bind_unsupported(b, at, "arithmetic with intervals");
-}
-
 /* Operators of one operand that are functions by another name. */
 static const FuncDef *
 prefix_candidates(Str op, u32 *count)
@@ -251,20 +239,6 @@ prefix_candidates(Str op, u32 *count)
         if (str_eq(op, str_of(names[i].op)))
             return func_candidates(str_of(names[i].function), false, count);
     return func_candidates(op, true, count);
-}
-
-/* Is what was chosen for unknown operands no choice in PostgreSQL, which has operators on intervals, times and money, too? */
-static bool
-intervals_would_compete(Str op, const TypeId *in, u32 n)
-{
-    bool left = in[0] == TYPE_UNKNOWN, right = in[n - 1] == TYPE_UNKNOWN;
-    if (op.len != 1 || !(left || right))
-        return false;
-    if (n == 1)
-        return op.ptr[0] == '-';
-    if (op.ptr[0] == '+')
-        return in[0] == TYPE_DATE || in[1] == TYPE_DATE;
-    return left && right && (op.ptr[0] == '*' || op.ptr[0] == '/');
 }
 
 static const FuncDef *
@@ -285,11 +259,8 @@ find_operator(Binder *b, Str op, BExpr **left, BExpr **right, u32 at)
     }
     if (row < 0)
         row = choose_func(rows, count, in, n);
-    if (row >= 0 && intervals_would_compete(op, in, n))
-        row = CHOICE_MANY;
     if (row < 0) {
         refuse_regexp(b, op, *left, at);
-        refuse_interval(b, op, *left, *right, at);
         operator_error(b, op, *left, *right, at, row == CHOICE_MANY);
     }
     return &rows[row];
@@ -530,14 +501,14 @@ call_concat(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, BExpr 
         function_error(b, call, args, n, false);
     for (u32 i = 0; i < n; i++)
         args[i] = concat_argument(b, args[i]);
-    if (n > FUNC_MAX_ARGS && separator)
+    if (n > CONCAT_MAX_ARGS && separator)
         bind_unsupported(b, call->at, "concat_ws() with more than five values");
     u32 position = bind_position(b, call->at);
-    while (n > FUNC_MAX_ARGS) {
-        int row = choose_func(rows, count, (TypeId[]){TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT}, FUNC_MAX_ARGS);
-        args[0] = make_func(b, &rows[row], args, FUNC_MAX_ARGS, position);
-        memmove(args + 1, args + FUNC_MAX_ARGS, (n - FUNC_MAX_ARGS) * sizeof *args);
-        n -= FUNC_MAX_ARGS - 1;
+    while (n > CONCAT_MAX_ARGS) {
+        int row = choose_func(rows, count, (TypeId[]){TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT}, CONCAT_MAX_ARGS);
+        args[0] = make_func(b, &rows[row], args, CONCAT_MAX_ARGS, position);
+        memmove(args + 1, args + CONCAT_MAX_ARGS, (n - CONCAT_MAX_ARGS) * sizeof *args);
+        n -= CONCAT_MAX_ARGS - 1;
     }
     for (u32 i = 0; i < count; i++)
         if (rows[i].arg_count == n)
@@ -547,13 +518,10 @@ call_concat(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, BExpr 
 
 /* Overloads that kern does not have yet, and that PostgreSQL would choose or at least consider. */
 static void
-mind_missing_overloads(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, Str name, BExpr **args, u32 n)
+mind_missing_overloads(Binder *b, const AExpr *call, u32 count, Str name, BExpr **args, u32 n)
 {
     if (!count || n < 2)
         return;
-    bool dates = rows[0].op == FOP_EXTRACT || rows[0].op == FOP_DATE_PART || rows[0].op == FOP_DATE_TRUNC;
-    if (dates && n == 2 && args[1]->type == TYPE_UNKNOWN)
-        function_error(b, call, args, n, true);
     if (str_eq(name, STR_LIT("substring")) && is_string(args[1]))
         bind_unsupported(b, call->at, "substring() with a regular expression");
 }
@@ -582,7 +550,7 @@ bind_call(Scope *s, const AExpr *call)
         refuse_aggregate_clauses(b, call);
         return e;
     }
-    mind_missing_overloads(b, call, rows, count, name, args, n);
+    mind_missing_overloads(b, call, count, name, args, n);
     TypeId in[MAX_ARGS];
     for (u32 i = 0; i < n; i++)
         in[i] = args[i]->type;

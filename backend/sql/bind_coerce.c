@@ -6,6 +6,7 @@
  * the type they are converted to: the literal is read at once, the parameter's type is fixed for the whole statement.
  */
 #include "backend/sql/bind.h"
+#include "common/type/interval.h"
 
 typedef enum CastPath { PATH_NONE, PATH_SAME, PATH_BINARY, PATH_FUNCTION, PATH_TEXT } CastPath;
 
@@ -38,18 +39,18 @@ coerce_allowed(TypeId from, TypeId to, CastContext context)
 }
 
 static BExpr *
-read_literal(Binder *b, const BExpr *e, TypeId to)
+read_literal(Binder *b, const BExpr *e, TypeId to, i32 typmod)
 {
     BExpr *c = bind_const_null(b, to, e->position);
     if (e->value.is_null)
         return c;
     Error err;
-    if (!value_in(b->arena, b->ctx->format, to, -1, e->value.str, &c->value, &err)) {
+    if (!value_in(b->arena, b->ctx->format, to, typmod, e->value.str, &c->value, &err)) {
         err.position = e->position;
         err_rethrow(&err);
     }
     c->value.type = to;
-    c->value.typmod = -1;
+    c->value.typmod = c->typmod = typmod;
     return c;
 }
 
@@ -85,11 +86,11 @@ coerce_type(Binder *b, BExpr *e, TypeId to, CastContext context)
     if (e->type == to)
         return e;
     if (e->type == TYPE_UNKNOWN && e->kind == BX_CONST)
-        return read_literal(b, e, to);
+        return read_literal(b, e, to, -1);
     if (e->type == TYPE_UNKNOWN && e->kind == BX_PARAM)
         return fix_parameter(b, e, to);
     if (is_long_number(e) && (to == TYPE_FLOAT8 || to == TYPE_FLOAT4))
-        return read_literal(b, e->args[0], to);
+        return read_literal(b, e->args[0], to, -1);
     BExpr *c = bind_new(b, BX_CAST, to, e->position);
     c->explicit_cast = context == CAST_EXPLICIT;
     c->arg_count = 1;
@@ -122,6 +123,9 @@ coerce_to_target(Binder *b, BExpr *e, TypeId to, i32 typmod, CastContext context
 {
     if (!coerce_allowed(e->type, to, context))
         return NULL;
+    /* What '1' means depends on the range: INTERVAL '1' YEAR. */
+    if (to == TYPE_INTERVAL && e->type == TYPE_UNKNOWN && e->kind == BX_CONST)
+        return read_literal(b, e, to, typmod);
     BExpr *c = coerce_type(b, e, to, context);
     return coerce_typmod(b, c, e, typmod, context);
 }
@@ -178,7 +182,7 @@ coerce_to_common(Binder *b, BExpr *e, TypeId to, const char *construct)
 /* Types of PostgreSQL that a column or a cast may name and that come later. */
 static const char *const LATER_TYPES[] = {
     "abstime", "aclitem", "anyarray", "anyelement", "bit", "box", "bpchar", "char", "cid", "cidr", "circle", "cstring", "daterange", "inet",
-    "int2vector", "int4range", "int8range", "interval", "json", "jsonb", "jsonpath", "line", "lseg", "macaddr", "macaddr8", "money",
+    "int2vector", "int4range", "int8range", "json", "jsonb", "jsonpath", "line", "lseg", "macaddr", "macaddr8", "money",
     "numrange", "oidvector", "path", "pg_lsn", "pg_node_tree", "point", "polygon", "record", "refcursor", "regclass", "regcollation",
     "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc", "regprocedure", "regrole", "regtype", "serial",
     "serial2", "serial4", "serial8", "bigserial", "smallserial", "tid", "tsquery", "tsrange", "tstzrange", "tsvector", "txid_snapshot",
@@ -228,6 +232,22 @@ numeric_modifiers(Binder *b, const ATypeName *t)
     return numeric_typmod((u32)precision, (u32)scale);
 }
 
+/* The parser gives the range and perhaps a precision. */
+static i32
+interval_modifiers(Binder *b, const ATypeName *t)
+{
+    if (t->mods.count < 1 || t->mods.count > 2)
+        bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "invalid INTERVAL type modifier");
+    i32 range = type_modifier(b, t, 0), precision = t->mods.count == 2 ? type_modifier(b, t, 1) : INTERVAL_FULL_PRECISION;
+    if (!interval_range_name(range))
+        bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "invalid INTERVAL type modifier");
+    if (precision < 0)
+        bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "INTERVAL(%d) precision must not be negative", precision);
+    if (t->mods.count == 2)
+        precision = MIN(precision, 6);
+    return range == INTERVAL_FULL_RANGE && t->mods.count == 1 ? -1 : interval_typmod(range, precision);
+}
+
 i32
 bind_time_precision(Binder *b, i32 precision, TypeId type, u32 at)
 {
@@ -255,6 +275,8 @@ type_modifiers(Binder *b, const ATypeName *t, TypeId type)
             bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "length for type varchar cannot exceed 10485760");
         return n + 4;
     }
+    if (type == TYPE_INTERVAL)
+        return interval_modifiers(b, t);
     if (type_has_precision(type)) {
         if (t->mods.count != 1)
             bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "invalid type modifier");

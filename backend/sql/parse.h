@@ -59,6 +59,8 @@ ATypeName *parse_type(Parser *p);
 bool parse_starts_type(Parser *p); /* at a keyword that can only be a type: int, double, timestamp, … */
 /* A type without array bounds that can stand before a string constant; for keyword types only. */
 ATypeName *parse_simple_type(Parser *p);
+/* YEAR TO MONTH, SECOND(3), … behind INTERVAL or its literal, if they are there. */
+void parse_interval_fields(Parser *p, ATypeName *t);
 AExpr *parse_expr(Parser *p);
 AExpr *parse_b_expr(Parser *p); /* without AND, OR, NOT, IN, LIKE, BETWEEN, IS NULL */
 AExpr *parse_c_expr(Parser *p); /* an operand without operators */

@@ -579,9 +579,12 @@ static AExpr *
 read_typed_literal(Parser *p)
 {
     u32 at = parse_at(p);
+    bool interval = parse_is(p, KW_INTERVAL);
     ATypeName *type = parse_simple_type(p);
     AExpr *literal = parse_new(p, AX_STRING, parse_at(p));
     literal->text = parse_string(p);
+    if (interval)
+        parse_interval_fields(p, type);
     return parse_cast(p, literal, type, at);
 }
 

@@ -3,6 +3,7 @@
  *    Type names: PostgreSQL's own spellings become one internal name ("int4"), others stay as written.
  */
 #include "backend/sql/parse.h"
+#include "common/type/interval.h"
 
 ATypeName *
 parse_named_type(Parser *p, const char *name, u32 at)
@@ -102,11 +103,24 @@ read_character(Parser *p, Keyword k, u32 at)
     return t;
 }
 
+static void
+add_mod(Parser *p, ATypeName *t, i32 value)
+{
+    AExpr *n = parse_new(p, AX_INT, t->at);
+    n->number = value;
+    t->with_mods = true;
+    ptrlist_add(p->arena, &t->mods, n);
+}
+
+/* INTERVAL, INTERVAL(p). Modifiers are the range of fields and perhaps the precision. */
 static ATypeName *
 read_interval(Parser *p, u32 at)
 {
     ATypeName *t = parse_named_type(p, "interval", at);
-    read_mods(p, t);
+    if (!parse_is_char(p, '('))
+        return t;
+    add_mod(p, t, INTERVAL_FULL_RANGE);
+    read_length(p, t);
     return t;
 }
 
@@ -148,17 +162,37 @@ parse_simple_type(Parser *p)
     }
 }
 
-/* INTERVAL's fields, only where a type is written out. */
-static void
-skip_interval_fields(Parser *p)
+void
+parse_interval_fields(Parser *p, ATypeName *t)
 {
-    static const Keyword fields[] = {KW_YEAR, KW_MONTH, KW_DAY, KW_HOUR, KW_MINUTE, KW_SECOND};
-    for (u32 i = 0; i < COUNT_OF(fields); i++)
-        if (parse_try(p, fields[i])) {
-            if (parse_try(p, KW_TO))
-                parse_take(p);
-            return;
-        }
+    static const struct {
+        Keyword keyword;
+        i32 bit;
+        u32 first_to, last_to; /* what may stand behind TO: fields of this array */
+    } FIELDS[] = {
+        {KW_YEAR, INTERVAL_YEAR, 1, 1}, {KW_MONTH, INTERVAL_MONTH, 9, 0}, {KW_DAY, INTERVAL_DAY, 3, 5},
+        {KW_HOUR, INTERVAL_HOUR, 4, 5}, {KW_MINUTE, INTERVAL_MINUTE, 5, 5}, {KW_SECOND, INTERVAL_SECOND, 9, 0},
+    };
+    u32 from = 0, to;
+    while (from < COUNT_OF(FIELDS) && !parse_is(p, FIELDS[from].keyword))
+        from++;
+    if (from == COUNT_OF(FIELDS) || t->with_mods)
+        return;
+    parse_take(p);
+    i32 range = FIELDS[from].bit;
+    to = from;
+    if (FIELDS[from].first_to <= FIELDS[from].last_to && parse_try(p, KW_TO)) {
+        for (to = FIELDS[from].first_to; to <= FIELDS[from].last_to && !parse_is(p, FIELDS[to].keyword);)
+            to++;
+        if (to > FIELDS[from].last_to)
+            parse_fail(p);
+        parse_take(p);
+        for (u32 i = from; i <= to; i++)
+            range |= FIELDS[i].bit;
+    }
+    add_mod(p, t, range);
+    if (FIELDS[to].keyword == KW_SECOND)
+        read_length(p, t);
 }
 
 ATypeName *
@@ -170,7 +204,7 @@ parse_type(Parser *p)
         bool interval = parse_is(p, KW_INTERVAL);
         t = parse_simple_type(p);
         if (interval)
-            skip_interval_fields(p);
+            parse_interval_fields(p, t);
     } else {
         if (!parse_is_type_func_name(p, 0))
             parse_fail(p);

@@ -8,6 +8,8 @@
  */
 #include "common/disk/catrec.h"
 
+#include "common/type/interval.h"
+
 enum { VERIFIER_KEPT = 0xffff, MAX_KEYS = 64, MAX_ACL_ITEMS = 65536 };
 
 static bool
@@ -102,6 +104,8 @@ typmod_is_valid(TypeId type, i32 typmod)
         return true;
     if (type == TYPE_VARCHAR)
         return typmod > 4;
+    if (type == TYPE_INTERVAL)
+        return interval_typmod_valid(typmod);
     if (type_has_precision(type))
         return typmod >= 0 && typmod <= 6;
     if (type != TYPE_NUMERIC || typmod < 4)

@@ -39,6 +39,10 @@ key_hash_element(PhysType p, const void *element)
     }
     case PHYS_NUM: return num_hash(element);
     case PHYS_PAIR: return hash_combine(hash_u64(((const Pair *)element)->hi), ((const Pair *)element)->lo);
+    case PHYS_INTERVAL: {
+        i128 span = interval_span(element);
+        return hash_combine(hash_u64((u64)span), (u64)(span >> 64));
+    }
     case PHYS_STR: return hash_bytes(((const Str *)element)->ptr, ((const Str *)element)->len);
     case PHYS_COUNT: break;
     }
@@ -53,6 +57,7 @@ key_elements_equal(PhysType p, const void *a, const void *b)
     case PHYS_F32: return float_bits((double)*(const float *)a) == float_bits((double)*(const float *)b);
     case PHYS_F64: return float_bits(*(const double *)a) == float_bits(*(const double *)b);
     case PHYS_NUM: return num_cmp(a, b) == 0;
+    case PHYS_INTERVAL: return interval_cmp(a, b) == 0;
     case PHYS_STR: return str_eq(*(const Str *)a, *(const Str *)b);
     case PHYS_BOOL: case PHYS_I16: case PHYS_I32: case PHYS_I64: case PHYS_D64: case PHYS_D128: case PHYS_PAIR: case PHYS_COUNT: break;
     }

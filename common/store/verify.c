@@ -102,6 +102,7 @@ within(PhysType p, const void *x, const void *min, const void *max)
     }
     case PHYS_NUM: return num_cmp(min, x) <= 0 && num_cmp(x, max) <= 0;
     case PHYS_PAIR: return pair_cmp(min, x) <= 0 && pair_cmp(x, max) <= 0;
+    case PHYS_INTERVAL: return interval_cmp(min, x) <= 0 && interval_cmp(x, max) <= 0;
     case PHYS_STR: case PHYS_COUNT: break;
     }
     return false;

@@ -8,6 +8,7 @@
  * no cast at all is 42846 here.
  */
 #include "common/type/inside.h"
+#include "common/type/interval.h"
 
 #include <math.h>
 
@@ -264,6 +265,19 @@ from_datetime(const TypeFormat *f, const Value *v, TypeId t, i32 typmod, Value *
 /* ---- times of day ---- */
 
 static bool
+from_interval(const Value *v, TypeId t, i32 typmod, Value *ret, Error *err)
+{
+    if (t == TYPE_INTERVAL) {
+        ret->interval = interval_fit(&v->interval, typmod);
+        return true;
+    }
+    if (t != TYPE_TIME)
+        return no_cast(err, v->type, t);
+    ret->i64v = timestamp_typmod(time_of_day(v->interval.us), typmod);
+    return true;
+}
+
+static bool
 to_time_of_day(const TypeFormat *f, const Value *v, TypeId t, i32 typmod, Value *ret)
 {
     i64 us = v->i64v;
@@ -302,9 +316,18 @@ value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, 
         ;
     else if (is_text(t))
         ok = to_text(a, f, v, t, typmod, explicit_cast, &out, err);
-    else if (is_text(v->type))
+    else if (is_text(v->type) && t == TYPE_INTERVAL) { /* read in full, then cut: the range gives no number its unit here */
+        ok = value_in(a, f, t, -1, v->str, &out, err);
+        out.interval = interval_fit(&out.interval, typmod);
+        out.typmod = typmod;
+    } else if (is_text(v->type))
         ok = value_in(a, f, t, typmod, v->str, &out, err);
-    else if (is_time_cast(v->type, t))
+    else if (v->type == TYPE_INTERVAL)
+        ok = from_interval(v, t, typmod, &out, err);
+    else if (v->type == TYPE_TIME && t == TYPE_INTERVAL) {
+        Interval time = {v->i64v, 0, 0};
+        out.interval = interval_fit(&time, typmod);
+    } else if (is_time_cast(v->type, t))
         ok = to_time_of_day(f, v, t, typmod, &out);
     else if (is_integer(v->type))
         ok = from_integer(v, t, typmod, &out, err);

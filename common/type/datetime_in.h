@@ -84,6 +84,8 @@ ParseStatus field_check_clock(FieldParser *p);
 
 /* false: not made of fields. */
 bool fields_cut(Str in, Fields *ret);
+/* The same for intervals, where a unit may touch the next number: 1d2h. */
+bool fields_cut_interval(Str in, Fields *ret);
 /* today_days: the current date in the session's zone, for today, tomorrow, yesterday. */
 ParseStatus fields_parse(Str in, i32 today_days, Parsed *ret);
 /* For time and timetz: a date may stand beside the time. */

@@ -38,6 +38,7 @@ dateword_find(const char *text, i32 *ret_value)
 typedef struct Cutter {
     const char *at, *end;
     char *out, *out_end;
+    bool interval;
 } Cutter;
 
 static char
@@ -102,7 +103,9 @@ cut_letters(Cutter *c)
         i32 value;
         *c->out = 0;
         WordKind kind = dateword_find(start, &value);
-        date = kind == WORD_UNKNOWN || kind == WORD_ZONE;
+        DateField unit;
+        date = (kind == WORD_UNKNOWN || kind == WORD_ZONE) &&
+            !(c->interval && datefield_from_name((Str){start, (u32)(c->out - start)}, &unit));
     }
     if (!date)
         return FIELD_AS_WORD;
@@ -130,12 +133,12 @@ cut_signed(Cutter *c, FieldKind *ret)
     return c->out[-1] != '+' && c->out[-1] != '-';
 }
 
-bool
-fields_cut(Str in, Fields *ret)
+static bool
+cut(Str in, Fields *ret, bool interval)
 {
     if (in.len > FIELD_TEXT_MAX)
         return false;
-    Cutter c = {in.ptr, in.ptr + in.len, ret->text, ret->text + sizeof ret->text - 1};
+    Cutter c = {in.ptr, in.ptr + in.len, ret->text, ret->text + sizeof ret->text - 1, interval};
     while (c.at < c.end) {
         char ch = *c.at;
         if (is_space(ch) || (is_in(ch, "!\"#$%&'()*,-/:;<=>?@[\\]^_`{|}~") && ch != '-')) {
@@ -165,4 +168,16 @@ fields_cut(Str in, Fields *ret)
         *c.out++ = 0;
     }
     return ret->count > 0;
+}
+
+bool
+fields_cut(Str in, Fields *ret)
+{
+    return cut(in, ret, false);
+}
+
+bool
+fields_cut_interval(Str in, Fields *ret)
+{
+    return cut(in, ret, true);
 }

@@ -12,7 +12,7 @@
 #include "common/type/numeric.h"
 #include "common/type/type.h"
 
-enum { OUT_MAX = 64 };
+enum { OUT_MAX = 128 };
 
 /* As isspace() in the C locale. */
 static inline bool
@@ -103,6 +103,10 @@ bool time_in(const TypeFormat *f, i32 typmod, Str in, i64 *ret, Error *err);
 bool timetz_in(const TypeFormat *f, i32 typmod, Str in, Pair *ret, Error *err);
 u32 time_out(i64 us, char *to);
 u32 timetz_out(const Pair *p, char *to);
+
+/* interval_io.c */
+bool interval_in(const TypeFormat *f, i32 typmod, Str in, Interval *ret, Error *err);
+u32 interval_out(const TypeFormat *f, const Interval *v, char *to);
 
 /* utf8.c: always false; 22021 naming the bytes at `at`. */
 bool utf8_error(Error *err, const u8 *at, size_t left);

@@ -5,6 +5,7 @@
  * Everything here is a lookup in a constant table. OIDs and names are PostgreSQL's.
  */
 #include "common/type/inside.h"
+#include "common/type/interval.h"
 
 typedef struct TypeFacts {
     const char *name, *internal;
@@ -118,6 +119,12 @@ type_format(Arena *a, TypeId t, i32 typmod)
         return arena_printf(a, "numeric(%u,%u)", numeric_precision(typmod), numeric_scale(typmod));
     if (t == TYPE_VARCHAR && typmod >= 4)
         return arena_printf(a, "character varying(%d)", typmod - 4);
+    if (t == TYPE_INTERVAL) {
+        const char *range = interval_range_name(interval_range(typmod));
+        i32 precision = interval_precision(typmod);
+        return precision == INTERVAL_FULL_PRECISION ? arena_printf(a, "interval%s", range ? range : "")
+                                                    : arena_printf(a, "interval%s(%d)", range ? range : "", precision);
+    }
     if (type_has_precision(t)) {
         bool stamp = t == TYPE_TIMESTAMP || t == TYPE_TIMESTAMPTZ, zone = t == TYPE_TIMESTAMPTZ || t == TYPE_TIMETZ;
         return arena_printf(a, "%s(%d) %s time zone", stamp ? "timestamp" : "time", typmod, zone ? "with" : "without");
@@ -153,6 +160,8 @@ phys_of(TypeId t, i32 typmod)
     case TYPE_UUID:
     case TYPE_TIMETZ:
         return PHYS_PAIR;
+    case TYPE_INTERVAL:
+        return PHYS_INTERVAL;
     case TYPE_TEXT:
     case TYPE_BYTEA:
     case TYPE_VARCHAR:
@@ -172,7 +181,7 @@ phys_width(PhysType p)
     static const u8 WIDTHS[PHYS_COUNT] = {
         [PHYS_BOOL] = 1, [PHYS_I16] = 2, [PHYS_I32] = 4,  [PHYS_I64] = 8,  [PHYS_F32] = 4,
         [PHYS_F64] = 8,  [PHYS_D64] = 8, [PHYS_D128] = 16, [PHYS_NUM] = 24, [PHYS_STR] = 16,
-        [PHYS_PAIR] = 16,
+        [PHYS_PAIR] = 16, [PHYS_INTERVAL] = 16,
     };
     return WIDTHS[p];
 }
@@ -226,6 +235,9 @@ value_to_phys(const Value *v, PhysType p, u32 scale, void *to)
     case PHYS_PAIR:
         memcpy(to, &v->pair, sizeof(Pair));
         return;
+    case PHYS_INTERVAL:
+        memcpy(to, &v->interval, sizeof(Interval));
+        return;
     case PHYS_COUNT:
         break;
     }
@@ -277,6 +289,9 @@ value_from_phys(TypeId t, i32 typmod, PhysType p, u32 scale, const void *from)
         break;
     case PHYS_PAIR:
         memcpy(&v.pair, from, sizeof(Pair));
+        break;
+    case PHYS_INTERVAL:
+        memcpy(&v.interval, from, sizeof(Interval));
         break;
     case PHYS_COUNT:
         ensure(!"physical type");

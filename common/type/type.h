@@ -17,6 +17,7 @@
  *   text, varchar, name, unknown,   PHYS_STR      16     struct Str in vectors; in blocks a u32 dictionary code;
  *   bytea                                                valid UTF-8 without zeros, but for bytea
  *   time                            PHYS_I64      8      microseconds since midnight
+ *   interval                        PHYS_INTERVAL 16     struct Interval: equal values may differ in their bits
  *   uuid                            PHYS_PAIR     16     struct Pair: its bytes as one number, most significant first
  *   timetz                          PHYS_PAIR     16     the moment in UTC, then the zone, both biased: timetz_pack()
  *
@@ -49,6 +50,7 @@ typedef enum PhysType {
     PHYS_NUM,
     PHYS_STR,
     PHYS_PAIR,
+    PHYS_INTERVAL,
     PHYS_COUNT
 } PhysType;
 
@@ -56,6 +58,26 @@ typedef enum PhysType {
 typedef struct Pair {
     u64 hi, lo;
 } Pair;
+
+/* Months, days and microseconds side by side; interval.h computes with them. */
+typedef struct Interval {
+    i64 us;
+    i32 days, months;
+} Interval;
+
+/* Its length at 30 days a month and 24 hours a day, in microseconds: what intervals are compared and hashed by. */
+static inline i128
+interval_span(const Interval *v)
+{
+    return (i128)v->us + ((i128)v->days + (i128)v->months * 30) * 86400000000LL;
+}
+
+static inline int
+interval_cmp(const Interval *a, const Interval *b)
+{
+    i128 x = interval_span(a), y = interval_span(b);
+    return (x > y) - (x < y);
+}
 
 static inline int
 pair_cmp(const Pair *a, const Pair *b)
@@ -103,6 +125,7 @@ typedef struct Value {
         Num num; /* every numeric, whatever its column's physical type */
         Str str;
         Pair pair;
+        Interval interval;
     };
 } Value;
 
@@ -123,7 +146,7 @@ const char *type_format(Arena *a, TypeId t, i32 typmod);
 
 /* ---- physical form ---- */
 PhysType phys_of(TypeId t, i32 typmod);
-u32 phys_width(PhysType p);                  /* bytes in a vector: 1, 2, 4, 8, 4, 8, 8, 16, 24, 16, 16 */
+u32 phys_width(PhysType p);                  /* bytes in a vector: 1, 2, 4, 8, 4, 8, 8, 16, 24, 16, 16, 16 */
 static inline i32 numeric_typmod(u32 precision, u32 scale) { return (i32)((precision << 16) | scale) + 4; }
 static inline u32 numeric_precision(i32 typmod) { return (u32)(typmod - 4) >> 16; }
 static inline u32 numeric_scale(i32 typmod) { return (u32)(typmod - 4) & 0xffff; }
@@ -132,17 +155,23 @@ static inline u32 numeric_scale(i32 typmod) { return (u32)(typmod - 4) & 0xffff;
 void value_to_phys(const Value *v, PhysType p, u32 scale, void *to);
 Value value_from_phys(TypeId t, i32 typmod, PhysType p, u32 scale, const void *from);
 
-/* ---- text and binary forms; exactly PostgreSQL's, with DateStyle ISO, MDY and IntervalStyle postgres ---- */
+typedef enum IntervalStyle {
+    INTERVAL_STYLE_POSTGRES, INTERVAL_STYLE_POSTGRES_VERBOSE, INTERVAL_STYLE_SQL_STANDARD, INTERVAL_STYLE_ISO_8601
+} IntervalStyle;
+
+/* ---- text and binary forms; exactly PostgreSQL's, with DateStyle ISO, MDY ---- */
 typedef struct TypeFormat {
     i32 tz_offset_s;        /* seconds east of UTC in which timestamptz is shown and read without a zone */
     i32 extra_float_digits; /* > 0: shortest round trip (the default, 1) */
     bool bytea_escape;      /* bytea_output = escape, else hex */
+    u8 interval_style;      /* IntervalStyle */
 } TypeFormat;
 
 static inline bool
 format_equal(const TypeFormat *a, const TypeFormat *b)
 {
-    return a->tz_offset_s == b->tz_offset_s && a->extra_float_digits == b->extra_float_digits && a->bytea_escape == b->bytea_escape;
+    return a->tz_offset_s == b->tz_offset_s && a->extra_float_digits == b->extra_float_digits && a->bytea_escape == b->bytea_escape &&
+           a->interval_style == b->interval_style;
 }
 
 /* Parse text into a value of type t, applying typmod as a column would (rounding numeric, 22001 beyond varchar(n) unless

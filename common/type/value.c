@@ -7,6 +7,7 @@
  * Fails: only on what the user sent (text or bytes); a ByteBuf without memory remembers that itself.
  */
 #include "common/type/inside.h"
+#include "common/type/interval.h"
 
 enum { NAME_MAX_BYTES = 63 };
 
@@ -116,6 +117,9 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
     case TYPE_TIMETZ:
         ok = timetz_in(f, typmod, in, &v.pair, err);
         break;
+    case TYPE_INTERVAL:
+        ok = interval_in(f, typmod, in, &v.interval, err);
+        break;
     case TYPE_BYTEA:
         ok = bytea_in(a, in, &v.str, err);
         break;
@@ -179,6 +183,11 @@ fixed_recv(TypeId t, i32 typmod, const u8 *data, Value *ret, Error *err)
     case 12:
         return timetz_recv(typmod, data, ret, err);
     case 16:
+        if (t == TYPE_INTERVAL) {
+            Interval v = {(i64)get_be64(data), (i32)get_be32(data + 8), (i32)get_be32(data + 12)};
+            ret->interval = interval_fit(&v, typmod);
+            return true;
+        }
         ret->pair = (Pair){get_be64(data), get_be64(data + 8)};
         break;
     default:
@@ -220,6 +229,7 @@ value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, 
     case TYPE_TIMESTAMPTZ:
     case TYPE_TIME:
     case TYPE_TIMETZ:
+    case TYPE_INTERVAL:
     case TYPE_UUID:
         ok = check_len(t, len, err) && fixed_recv(t, typmod, data, &v, err);
         break;
@@ -333,6 +343,11 @@ phys_out(ByteBuf *to, const TypeFormat *f, TypeId t, PhysType p, u32 scale, cons
         to->len += t == TYPE_TIMETZ ? timetz_out(&x, out) : uuid_out(&x, out);
         break;
     }
+    case PHYS_INTERVAL: {
+        Interval x = LOAD(Interval, at);
+        to->len += interval_out(f, &x, out);
+        break;
+    }
     case PHYS_STR:
     case PHYS_COUNT:
         ensure(!"physical type");
@@ -384,6 +399,11 @@ phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at)
         return;
     case PHYS_PAIR:
         pair_send(to, t, LOAD(Pair, at));
+        return;
+    case PHYS_INTERVAL:
+        buf_be64(to, (u64)LOAD(Interval, at).us);
+        buf_be32(to, (u32)LOAD(Interval, at).days);
+        buf_be32(to, (u32)LOAD(Interval, at).months);
         return;
     case PHYS_D64:
         decimal_send(to, LOAD(i64, at), D64_NAN, scale);
@@ -455,6 +475,8 @@ value_cmp(const Value *a, const Value *b)
         return num_cmp(&a->num, &b->num);
     case PHYS_PAIR:
         return pair_cmp(&a->pair, &b->pair);
+    case PHYS_INTERVAL:
+        return interval_cmp(&a->interval, &b->interval);
     case PHYS_STR:
     case PHYS_COUNT:
         break;

@@ -88,6 +88,7 @@ fill(PhysType phys, void *to, u32 count)
         case PHYS_D64: ((i64 *)to)[i] = edge == INT64_MIN ? edge : edge % 1000000000; break;
         case PHYS_D128: ((i128 *)to)[i] = edge == INT64_MIN ? D128_NAN : (i128)edge * 1000000000; break;
         case PHYS_NUM: ((Num *)to)[i] = num_make(edge, (u32)(next_u64() % 6)); break;
+        case PHYS_INTERVAL: ((Interval *)to)[i] = (Interval){edge % 3 * 86400000000ll, (i32)(edge % 61), (i32)(edge % 2)}; break;
         case PHYS_PAIR: ((Pair *)to)[i] = (Pair){(u64)edge % 3, (u64)edge}; break;
         default: ((Str *)to)[i] = (Str){&"abcdefgh"[next_u64() % 4], (u32)(next_u64() % 5)}; break;
         }

@@ -1,4 +1,5 @@
 /* test_type_other.c: uuid and the types after it: text and binary forms, casts and order, with answers taken from PostgreSQL. */
+#include "common/type/interval.h"
 #include "tests/unit/type_text.h"
 
 typedef struct TextCase {
@@ -104,6 +105,75 @@ START_TEST(impossible_times_are_seen)
 }
 END_TEST
 
+START_TEST(intervals)
+{
+    static const TextCase CASES[] = {
+        {TYPE_INTERVAL, -1, "1 year 2 mons 3 days 04:05:06.7", "1 year 2 mons 3 days 04:05:06.7"},
+        {TYPE_INTERVAL, -1, "P1Y2M3DT4H5M6.7S", "1 year 2 mons 3 days 04:05:06.7"},
+        {TYPE_INTERVAL, -1, "1-2 3 4:05:06", "1 year 2 mons 3 days 04:05:06"},
+        {TYPE_INTERVAL, -1, "1d2h ago", "-1 days -02:00:00"},
+        {TYPE_INTERVAL, -1, "1.5 mons", "1 mon 15 days"},
+        {TYPE_INTERVAL, -1, "2147483647 mons 2147483647 days 9223372036854775807 us", "178956970 years 7 mons 2147483647 days 2562047788:00:54.775807"},
+        {TYPE_INTERVAL, -1, "3000000000 days", "22015 interval field value out of range: \"3000000000 days\""},
+        {TYPE_INTERVAL, -1, "1 fortnight", "22007 invalid input syntax for type interval: \"1 fortnight\""},
+        {TYPE_INTERVAL, -1, "200000000 years", "22008 interval out of range"},
+    };
+    check_texts(CASES, COUNT_OF(CASES));
+    ck_assert_str_eq(round_trip_mod(TYPE_INTERVAL, interval_typmod(INTERVAL_YEAR, INTERVAL_FULL_PRECISION), "2"), "2 years");
+    ck_assert_str_eq(round_trip_mod(TYPE_INTERVAL, interval_typmod(INTERVAL_FULL_RANGE, 1), "-1.25 s"), "-00:00:01.3");
+    ck_assert_str_eq(type_format(arena, TYPE_INTERVAL, interval_typmod(INTERVAL_DAY | INTERVAL_HOUR, INTERVAL_FULL_PRECISION)), "interval day to hour");
+    ck_assert_str_eq(type_format(arena, TYPE_INTERVAL, interval_typmod(INTERVAL_SECOND, 3)), "interval second(3)");
+    ck_assert_int_eq(order_of(TYPE_INTERVAL, "1 mon", "30 days"), 0);
+    ck_assert_int_eq(order_of(TYPE_INTERVAL, "24:00", "1 day"), 0);
+    ck_assert_int_lt(order_of(TYPE_INTERVAL, "-2147483648 mons", "-2147483648 days"), 0);
+}
+END_TEST
+
+/* What one style writes it reads as the same interval. */
+START_TEST(interval_styles_read_back)
+{
+    static const i64 PARTS[] = {0, 1, -1, 29, -31, 12, 100000, INT32_MAX, -INT32_MAX};
+    static const i64 TIMES[] = {0, 1, -1, 999999, -1000000, 3600000000ll, -86400000001ll, 59999999, INT64_MAX, -INT64_MAX};
+    for (u32 style = 0; style < 4; style++) {
+        FORMAT.interval_style = (u8)style;
+        for (u32 i = 0; i < COUNT_OF(PARTS) * COUNT_OF(PARTS) * COUNT_OF(TIMES); i++) {
+            Interval v = {TIMES[i / COUNT_OF(PARTS) / COUNT_OF(PARTS)], (i32)PARTS[i % COUNT_OF(PARTS)], (i32)PARTS[i / COUNT_OF(PARTS) % COUNT_OF(PARTS)]};
+            Value in = {.type = TYPE_INTERVAL, .typmod = -1, .interval = v}, back;
+            Error err;
+            buf_clear(&buf);
+            value_out(&buf, &FORMAT, &in);
+            ck_assert(!buf.failed && buf.len < 128);
+            bool read = value_in(arena, &FORMAT, TYPE_INTERVAL, -1, (Str){(char *)buf.data, (u32)buf.len}, &back, &err);
+            /* ISO numbers end at 10^15, and ISO seconds are floats */
+            if (style == INTERVAL_STYLE_ISO_8601 && (v.us > INT64_MAX / 2 || v.us < -INT64_MAX / 2))
+                continue;
+            ck_assert_msg(read, "%.*s: %s", (int)buf.len, (char *)buf.data, err.message);
+            ck_assert_msg(memcmp(&back.interval, &v, sizeof v) == 0, "%.*s", (int)buf.len, (char *)buf.data);
+        }
+    }
+    FORMAT.interval_style = INTERVAL_STYLE_POSTGRES;
+}
+END_TEST
+
+START_TEST(times_and_intervals)
+{
+    i64 us;
+    Interval v = {0, 0, 1}, r;
+    CivilTime jan31 = {.year = 2020, .month = 1, .day = 31};
+    ck_assert(timestamp_from_civil(&jan31, &us) && timestamp_add_interval(us, &v, &us));
+    ck_assert_int_eq(us, date_from_civil(2020, 2, 29) * USEC_PER_DAY);
+    v = (Interval){INT64_MAX, INT32_MAX, INT32_MAX};
+    ck_assert(!timestamp_add_interval(us, &v, &us) && !interval_add(&v, &v, &r) && !interval_mul(&v, 2, &r) && interval_neg(&v, &r));
+    v = (Interval){0, 0, INT32_MIN};
+    ck_assert(!timestamp_add_interval(us, &v, &us) && !interval_neg(&v, &r));
+    v = (Interval){0, 1, 1};
+    ck_assert(interval_div(&v, 4, &r));
+    ck_assert_int_eq(r.months, 0);
+    ck_assert_int_eq(r.days, 7);
+    ck_assert_int_eq(r.us, 64800000000ll);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -114,6 +184,9 @@ main(void)
     tcase_add_test(c, bytes);
     tcase_add_test(c, times);
     tcase_add_test(c, impossible_times_are_seen);
+    tcase_add_test(c, intervals);
+    tcase_add_test(c, interval_styles_read_back);
+    tcase_add_test(c, times_and_intervals);
     suite_add_tcase(s, c);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);
