@@ -156,7 +156,7 @@ is_planned(BStmtKind k)
 static void
 describe_columns(Session *s, CachedPlan *p, Arena *a)
 {
-    if (p->stmt->kind != BST_SELECT) {
+    if (p->stmt->kind != BST_SELECT && !p->stmt->returning_count) {
         utility_describe(s, p, a);
         return;
     }

@@ -366,7 +366,8 @@ portal_run(Session *s, Portal *p, u64 max_rows)
         sent += n;
         interrupt_check();
     }
-    p->rows = sent;
+    if (!p->plan->parsed->is_write) /* RETURNING: the tag counts the rows that were changed */
+        p->rows = sent;
     s->box->rows_out += sent;
     if (max_rows && sent == max_rows)
         return false;

@@ -35,7 +35,7 @@ run_write(Session *s, Portal *p)
 {
     for (int i = 0; i < REPLANS_MAX; i++) {
         u64 rows = 0;
-        if (exec_write(&p->ctx, p->plan->plan, &rows) == EXEC_DONE) {
+        if (exec_write(&p->ctx, p->plan->plan, &rows, &p->exec) == EXEC_DONE) {
             send_notices(s, p->plan->stmt);
             p->rows = rows;
             return;

@@ -538,6 +538,24 @@ exec_open_locking(ExecContext *ctx, const Plan *plan, bool measured, Exec **ret)
     }
 }
 
+void
+exec_hand_out(Exec *e, RowStore *rows)
+{
+    RowFlat *flat = ARENA_NEW(e->arena, RowFlat);
+    Pull *p = ARENA_NEW(e->arena, Pull);
+    rows_flatten(e, &rows, 1, rows->types, rows->column_count, flat);
+    p->e = e;
+    p->limit = UINT64_MAX;
+    p->column_count = rows->column_count;
+    p->columns = ARENA_ARRAY(e->arena, Vec, p->column_count);
+    p->text = ARENA_ARRAY(e->arena, VecBuf, p->column_count);
+    p->types = rows->types;
+    p->p = new_pipeline(e, rows_source(e, NULL, flat, NULL, flat->row_count));
+    p->sink = (Op){.push = keep_rows};
+    pipeline_add(p->p, &p->sink);
+    e->pull = p;
+}
+
 const PlanFigures *
 exec_figures(const Exec *e)
 {

@@ -35,9 +35,10 @@ const struct PlanFigures *exec_figures(const Exec *e);
 bool exec_next(Exec *e, Batch *ret);
 void exec_close(Exec *e);
 
-/* INSERT, UPDATE, DELETE, TRUNCATE, DDL, LOCK TABLE: runs, writes, waits for the answer (re-runs on RETRY). *ret_rows: rows touched.
+/* INSERT, UPDATE, DELETE, TRUNCATE, DDL, LOCK TABLE: runs, writes, waits for the answer (re-runs on RETRY). *ret_rows: rows touched; *ret_returning: the
+ * rows of RETURNING, for exec_next and exec_close; else NULL.
  * EXEC_REPLAN: nothing happened, bind and plan again. Throws. */
-ExecOutcome exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows);
+ExecOutcome exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returning);
 
 /* COPY FROM: rows arrive in batches of physical vectors, one a target column of the plan, decoded text. */
 typedef struct ExecCopy ExecCopy;

@@ -199,6 +199,8 @@ typedef struct RowFlat {
 void rows_append(Worker *w, Arena *a, RowStore *s, const Batch *b);
 void rows_flatten(Exec *e, RowStore *const *stores, u32 count, const RowColumn *types, u32 column_count, RowFlat *ret);
 RowColumn *rows_types(Arena *a, const PlanSlot *slots, u32 count);
+/* exec_next gives these rows of worker 0 from now on. */
+void exec_hand_out(Exec *e, RowStore *rows);
 /* A source over flat rows, in `order` (NULL: as they are). */
 Source *rows_source(Exec *e, const PlanNode *node, const RowFlat *flat, const u32 *order, u64 count);
 

@@ -88,14 +88,16 @@ vec_element(const Vec *v, u32 i)
 static Value
 run_scalar(Exec *root, SubRun *r, Arena *a)
 {
-    const PlanColumn *c = &r->plan->columns[0];
+    u32 column = r->bound->column;
+    const PlanColumn *c = &r->plan->columns[column];
     Value v = {.type = c->type, .typmod = c->typmod, .is_null = true};
     u64 rows = 0;
     Batch b;
     Exec *e = open_run(root, r);
     while (exec_next(e, &b)) {
-        if (rows == 0 && b.count && !VEC_NULL(&b.columns[0], 0)) {
-            v = value_from_phys(c->type, c->typmod, b.columns[0].phys, b.columns[0].scale, vec_element(&b.columns[0], 0));
+        const Vec *from = &b.columns[column];
+        if (rows == 0 && b.count && !VEC_NULL(from, 0)) {
+            v = value_from_phys(c->type, c->typmod, from->phys, from->scale, vec_element(from, 0));
             if (phys_of(c->type, c->typmod) == PHYS_STR)
                 v.str = arena_str(a, v.str);
         }

@@ -7,6 +7,25 @@
  */
 #include "backend/exec/run.h"
 
+#include "common/base/hash.h"
+
+/* RETURNING: its rows are kept until the write is accepted. */
+typedef struct Returning {
+    Eval *evals;
+    Vec *columns;
+    VecBuf *text;
+    RowStore store;
+} Returning;
+
+/* A row that several rows of the other tables join is changed once, by the first. */
+typedef struct Seen {
+    u64 mask, count;
+    RowId *ids;    /* 0: empty */
+    u16 *sel;
+    Vec *columns;
+    VecBuf *bufs;
+} Seen;
+
 typedef struct Writer {
     Exec *exec;
     TxnWrite *write;
@@ -18,6 +37,8 @@ typedef struct Writer {
     VecBuf *convert, *text;
     Vec *null_vecs;       /* a column of NULLs for every missing one */
     u64 rows;
+    Returning *returning; /* NULL: none */
+    Seen *seen;           /* UPDATE … FROM, DELETE … USING; NULL: a row comes once */
 } Writer;
 
 static void
@@ -85,10 +106,105 @@ open_insert(Writer *w, Exec *e, const TableShm *table, const BStmt *stmt)
         w->from[stmt->columns[i]] = (i32)i;
 }
 
-static void
-write_batch(Writer *w, const BStmt *stmt, const Batch *b)
+/* ---- rows that come several times ---- */
+
+static bool
+enter_id(Seen *s, RowId id)
 {
-    Batch shaped;
+    u64 at = hash_u64(id) & s->mask;
+    for (; s->ids[at]; at = (at + 1) & s->mask)
+        if (s->ids[at] == id)
+            return false;
+    s->ids[at] = id;
+    return true;
+}
+
+static void
+seen_room(Worker *w, Seen *s, u32 more)
+{
+    if ((s->count + more) * 2 <= s->mask)
+        return;
+    u64 slots = 1024, old_slots = s->ids ? s->mask + 1 : 0;
+    RowId *old = s->ids;
+    while (slots < (s->count + more) * 4)
+        slots *= 2;
+    s->ids = exec_alloc(w, slots * sizeof *s->ids);
+    s->mask = slots - 1;
+    for (u64 i = 0; i < old_slots; i++)
+        if (old[i])
+            enter_id(s, old[i]);
+    if (old)
+        exec_free(w, old, old_slots * sizeof *old);
+}
+
+/* The rows of b whose id was not there yet. */
+static Batch
+first_ones(Writer *w, const Batch *b)
+{
+    Worker *worker = &w->exec->workers[0];
+    Seen *s = w->seen;
+    const RowId *ids = b->columns[0].data;
+    u32 count = 0;
+    if (!s->sel) {
+        s->sel = ARENA_ARRAY(worker->arena, u16, VEC_SIZE);
+        s->columns = ARENA_ARRAY(worker->arena, Vec, b->column_count);
+        s->bufs = ARENA_ARRAY(worker->arena, VecBuf, b->column_count);
+    }
+    seen_room(worker, s, b->count);
+    for (u32 i = 0; i < b->count; i++)
+        if (enter_id(s, ids[i]))
+            s->sel[count++] = (u16)i;
+    s->count += count;
+    if (count == b->count)
+        return *b;
+    for (u32 c = 0; count && c < b->column_count; c++)
+        vec_take(worker->arena, &b->columns[c], s->sel, count, &s->bufs[c], &s->columns[c]);
+    return (Batch){.count = count, .column_count = b->column_count, .columns = s->columns};
+}
+
+/* ---- RETURNING ---- */
+
+static void
+open_returning(Writer *w, const Plan *plan)
+{
+    Worker *worker = &w->exec->workers[0];
+    u32 n = plan->column_count;
+    Returning *r = w->returning = ARENA_NEW(worker->arena, Returning);
+    RowColumn *types = ARENA_ARRAY(worker->arena, RowColumn, n);
+    r->evals = ARENA_ARRAY(worker->arena, Eval, n);
+    r->columns = ARENA_ARRAY(worker->arena, Vec, n);
+    r->text = ARENA_ARRAY(worker->arena, VecBuf, n);
+    for (u32 i = 0; i < n; i++) {
+        const PlanExpr *x = &plan->returning[i];
+        const PlanSlot *s = x->column >= 0 ? &plan->root->slots[x->column] : NULL;
+        eval_open(&r->evals[i], worker, x);
+        types[i] = s ? (RowColumn){.phys = s->phys, .scale = s->scale} : (RowColumn){.phys = expr_phys(x->prog), .scale = expr_scale(x->prog)};
+    }
+    r->store = (RowStore){.column_count = n, .types = types};
+}
+
+static void
+keep_returning(Writer *w, const Batch *b)
+{
+    Returning *r = w->returning;
+    Worker *worker = &w->exec->workers[0];
+    for (u32 i = 0; i < r->store.column_count; i++) {
+        eval_run(&r->evals[i], worker, b, &r->columns[i]);
+        vec_decode(worker->arena, &r->columns[i], b->count, &r->text[i]);
+    }
+    Batch out = {.count = b->count, .column_count = r->store.column_count, .columns = r->columns};
+    rows_append(worker, worker->arena, &r->store, &out);
+}
+
+static void
+write_batch(Writer *w, const BStmt *stmt, const Batch *all)
+{
+    Batch shaped, first = w->seen ? first_ones(w, all) : *all;
+    const Batch *b = &first;
+    if (!b->count)
+        return;
+    if (w->returning)
+        keep_returning(w, b);
     w->rows += b->count;
     if (stmt->kind == BST_DELETE) {
         txn_delete(w->write, b->columns[0].data, b->count);
@@ -102,7 +218,7 @@ write_batch(Writer *w, const BStmt *stmt, const Batch *b)
 }
 
 static TxnOutcome
-run_once(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
+run_once(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returning)
 {
     const BStmt *stmt = plan->stmt;
     Exec *e = exec_new(ctx, plan);
@@ -128,20 +244,28 @@ run_once(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
             w.from[i] = (i32)i + 1; /* the row id comes first */
         }
     }
+    if (stmt->kind != BST_INSERT && stmt->query->rel_count > 1)
+        w.seen = ARENA_NEW(e->arena, Seen);
+    if (plan->returning)
+        open_returning(&w, plan);
     Batch b;
     while (pull_next(pull, &b))
         write_batch(&w, stmt, &b);
     TxnOutcome outcome = txn_write_finish(w.write);
     *ret_rows = w.rows;
-    exec_close(e);
+    if (outcome == TXN_DONE && plan->returning) {
+        exec_hand_out(e, &w.returning->store);
+        *ret_returning = e;
+    } else
+        exec_close(e);
     return outcome;
 }
 
 static ExecOutcome
-write_rows(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
+write_rows(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returning)
 {
     for (;;) {
-        switch (run_once(ctx, plan, ret_rows)) {
+        switch (run_once(ctx, plan, ret_rows, ret_returning)) {
         case TXN_DONE:
             return EXEC_DONE;
         case TXN_REPLAN:
@@ -171,16 +295,17 @@ lock_tables(ExecContext *ctx, const BStmt *stmt)
 }
 
 ExecOutcome
-exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
+exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returning)
 {
     const BStmt *stmt = plan->stmt;
     bool exists = false;
     *ret_rows = 0;
+    *ret_returning = NULL;
     switch (stmt->kind) {
     case BST_INSERT:
     case BST_UPDATE:
     case BST_DELETE:
-        return write_rows(ctx, plan, ret_rows);
+        return write_rows(ctx, plan, ret_rows, ret_returning);
     case BST_CREATE_TABLE:
         if (!stmt->create) /* IF NOT EXISTS, and it does: the binder left a notice */
             return EXEC_DONE;

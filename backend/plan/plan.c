@@ -72,12 +72,72 @@ set_columns(Plan *plan, Arena *a, const BQuery *q)
     }
 }
 
-static PlanNode *
-plan_change(Planner *p, const BStmt *stmt)
+/* ---- RETURNING ---- */
+
+/* Where a column of RETURNING stands among the rows of the source: UPDATE and DELETE have the row id first, then the values, then what is needed of the
+ * old rows. -1: nowhere, INSERT leaves it NULL. */
+static i32
+returning_slot(const BStmt *stmt, const BExpr *e)
 {
-    if (stmt->query->rel_count > 1)
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, "%s with other tables is not supported yet", stmt->kind == BST_UPDATE ? "UPDATE … FROM" : "DELETE … USING");
-    return plan_query_rows(p, stmt->query, true);
+    u32 first = stmt->kind == BST_INSERT ? 0 : 1;
+    for (u32 i = 0; e->rel == 0 && stmt->kind != BST_DELETE && i < stmt->column_count; i++)
+        if (stmt->columns[i] == e->column)
+            return (i32)(first + i);
+    for (u32 i = 0; i < stmt->extra_target_count; i++) {
+        const BExpr *x = stmt->query->targets[stmt->column_count + i].expr;
+        if (x->rel == e->rel && x->column == e->column)
+            return (i32)(first + stmt->column_count + i);
+    }
+    return -1;
+}
+
+/* Columns become the source's slots, which are called groups for that. */
+static const BExpr *
+over_source(Planner *p, const BStmt *stmt, const BExpr *e)
+{
+    if (e->kind == BX_COLUMN) {
+        i32 slot = returning_slot(stmt, e);
+        BExpr *leaf = ARENA_NEW(p->arena, BExpr);
+        *leaf = *e;
+        if (slot < 0)
+            *leaf = (BExpr){.kind = BX_CONST, .type = e->type, .typmod = e->typmod, .value = {.type = e->type, .typmod = e->typmod, .is_null = true}};
+        else {
+            leaf->kind = BX_GROUP;
+            leaf->index = (u32)slot;
+        }
+        return leaf;
+    }
+    if (!e->arg_count)
+        return e;
+    BExpr *copy = ARENA_NEW(p->arena, BExpr);
+    *copy = *e;
+    copy->args = ARENA_ARRAY(p->arena, BExpr *, e->arg_count);
+    for (u32 i = 0; i < e->arg_count; i++)
+        copy->args[i] = (BExpr *)(uintptr_t)over_source(p, stmt, e->args[i]);
+    return copy;
+}
+
+static void
+plan_returning(Planner *p, Plan *plan, const BStmt *stmt)
+{
+    if (!stmt->returning_count)
+        return;
+    PlanNode source = *plan->root;
+    source.slots = ARENA_ARRAY(p->arena, PlanSlot, source.slot_count);
+    for (u32 i = 0; i < source.slot_count; i++) {
+        source.slots[i] = plan->root->slots[i];
+        source.slots[i].leaf = LEAF_GROUP;
+        source.slots[i].index = i;
+        source.slots[i].nullable = true;
+    }
+    plan->column_count = stmt->returning_count;
+    plan->columns = ARENA_ARRAY(p->arena, PlanColumn, stmt->returning_count);
+    plan->returning = ARENA_ARRAY(p->arena, PlanExpr, stmt->returning_count);
+    for (u32 i = 0; i < stmt->returning_count; i++) {
+        const BTarget *t = &stmt->returning[i];
+        plan->returning[i] = plan_expr(p, over_source(p, stmt, t->expr), &source);
+        plan->columns[i] = (PlanColumn){t->name, t->expr->type, t->expr->typmod, t->table_oid, t->attribute};
+    }
 }
 
 /* EXISTS wants one row, and none of its columns. */
@@ -153,10 +213,12 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
         break;
     case BST_INSERT:
         plan->root = plan_insert_source(&p, stmt->query);
+        plan_returning(&p, plan, stmt);
         break;
     case BST_UPDATE:
     case BST_DELETE:
-        plan->root = plan_change(&p, stmt);
+        plan->root = plan_query_rows(&p, stmt->query, true);
+        plan_returning(&p, plan, stmt);
         break;
     default:
         break;

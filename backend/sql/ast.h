@@ -260,6 +260,7 @@ struct Stmt {
     bool copy_to;         /* COPY … TO */
     PtrList sets;         /* UPDATE: ASetClause */
     PtrList from;         /* UPDATE … FROM, DELETE … USING: AFrom */
+    PtrList returning;    /* ATarget */
     AExpr *where;
     const char *unsupported; /* with at: the feature the binder refuses; for ST_UNSUPPORTED the statement */
     u32 unsupported_at;

@@ -41,7 +41,7 @@ typedef struct Binder {
 /* Where an expression stands, for messages and for what is allowed there. */
 typedef enum BindPlace {
     PLACE_TARGET, PLACE_WHERE, PLACE_ON, PLACE_GROUP, PLACE_HAVING, PLACE_ORDER, PLACE_LIMIT, PLACE_OFFSET, PLACE_VALUES, PLACE_SET,
-    PLACE_FILTER,
+    PLACE_FILTER, PLACE_RETURNING,
 } BindPlace;
 
 typedef struct NsColumn {
@@ -135,6 +135,8 @@ BExpr *bexpr_copy(Binder *b, const BExpr *e, u32 position);
 /* A column of an outer query, captured by the scope's frame; NULL: none has it. */
 BExpr *bind_outer_column(Scope *s, const AName *n);
 BExpr *bind_subquery(Scope *s, const AExpr *e);
+/* The value of one column of a subquery with so many. */
+BExpr *bind_scalar(Scope *s, const AExpr *e, u32 column, u32 column_count);
 /* All columns in it are of outer queries: an aggregate of it is theirs. */
 bool bind_is_outer(const Scope *s, const BExpr *e);
 
@@ -173,6 +175,8 @@ NORETURN void suggest_column(Scope *s, Str table, Str column, u32 at);
 /* ---- bind_query.c, bind_group.c ---- */
 /* resolve_unknowns: outputs whose type is still unknown become text (not in the source of INSERT, which knows better). */
 BQuery *bind_query(Binder *b, const ASelect *sel, bool resolve_unknowns);
+/* The select list, stars expanded, as BTarget. */
+void bind_target_list(Scope *s, const PtrList *list, PtrList *targets);
 /* ORDER BY into `order` (BOrder); what it needs and is no target becomes a hidden one. */
 void bind_order_by(Scope *s, const ASelect *sel, PtrList *targets, u32 visible, PtrList *order);
 /* ---- bind_setop.c ---- */

@@ -219,12 +219,9 @@ is_plain_values(const ASelect *sel)
     return sel->is_values && !sel->order_by.count && !sel->limit_at && !sel->offset && !sel->with && !sel->locking.count;
 }
 
-void
-bind_insert(Binder *b, BStmt *to, const Stmt *s)
+static void
+insert_source(Binder *b, BStmt *to, const TableDef *t, const Stmt *s)
 {
-    const TableDef *t = bind_table(b, &s->name);
-    to->kind = BST_INSERT;
-    set_target_table(b, to, t, ACL_INSERT);
     u32 n;
     to->columns = bind_target_columns(b, t, s, &n);
     if (!s->select) {
@@ -277,9 +274,8 @@ bind_set_clause(Scope *s, const ASetClause *c, PtrList *to)
     Binder *b = s->b;
     const AExpr *e = c->expr;
     bool row = c->row && e->kind == AX_ROW;
-    if (c->row && (e->kind == AX_SUBQUERY))
-        bind_unsupported(b, e->at, "a subquery in an expression");
-    if (c->row && !row)
+    bool query = c->row && e->kind == AX_SUBQUERY;
+    if (c->row && !row && !query)
         bind_fail(b, e->at, ERR_FEATURE_NOT_SUPPORTED, "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression");
     if (row && e->arg_count != c->columns.count)
         bind_fail(b, e->at, ERR_SYNTAX_ERROR, "number of columns does not match number of values");
@@ -287,7 +283,10 @@ bind_set_clause(Scope *s, const ASetClause *c, PtrList *to)
         const AExpr *source = row ? e->args[i] : e;
         Assignment *one = ARENA_NEW(b->arena, Assignment);
         one->set = LIST_AT(c->columns, ASet, i);
-        one->value = source->kind == AX_DEFAULT ? NULL : bind_expr_at(s, source, PLACE_SET);
+        if (query)
+            one->value = bind_scalar(s, e, i, c->columns.count);
+        else
+            one->value = source->kind == AX_DEFAULT ? NULL : bind_expr_at(s, source, PLACE_SET);
         ptrlist_add(b->arena, to, one);
     }
 }
@@ -325,6 +324,53 @@ right_to_read(Scope *s, const TableDef *t)
         }
 }
 
+/* FROM of UPDATE, USING of DELETE: joined to the target. */
+static void
+bind_more_tables(Scope *s, const PtrList *list)
+{
+    if (!list->count)
+        return;
+    BFrom *j = ARENA_NEW(s->b->arena, BFrom);
+    *j = (BFrom){.kind = BFROM_JOIN, .join = BJOIN_CROSS, .left = s->query->from, .right = bind_from(s, list)};
+    s->query->from = j;
+}
+
+static void
+need_column(Scope *s, const BStmt *to, const BExpr *e, PtrList *targets)
+{
+    if (e->kind == BX_COLUMN) {
+        bool known = false;
+        for (u32 i = 0; e->rel == 0 && i < to->column_count && !known; i++)
+            known = to->columns[i] == e->column;
+        for (u32 i = to->column_count; i < targets->count && !known; i++)
+            known = bexpr_equal(LIST_AT(*targets, BTarget, i)->expr, e);
+        if (!known)
+            ptrlist_add(s->b->arena, targets, bind_new_target(s, bexpr_copy(s->b, e, e->position), STR_LIT("?column?")));
+    }
+    for (u32 i = 0; i < e->arg_count; i++)
+        need_column(s, to, e->args[i], targets);
+}
+
+/* targets: NULL for INSERT, else those of the query so far; what RETURNING needs of the old rows is added. */
+static void
+bind_returning(Scope *s, BStmt *to, const Stmt *stmt, PtrList *targets)
+{
+    PtrList list = {0};
+    if (!stmt->returning.count)
+        return;
+    s->place = PLACE_RETURNING;
+    bind_target_list(s, &stmt->returning, &list);
+    to->returning_count = list.count;
+    to->returning = ARENA_ARRAY(s->b->arena, BTarget, list.count);
+    for (u32 i = 0; i < list.count; i++) {
+        to->returning[i] = *LIST_AT(list, BTarget, i);
+        to->returning[i].expr = coerce_unknown_to_text(s->b, to->returning[i].expr);
+        if (targets)
+            need_column(s, to, to->returning[i].expr, targets);
+    }
+    to->extra_target_count = targets ? targets->count - to->column_count : 0;
+}
+
 void
 bind_update(Binder *b, BStmt *to, const Stmt *s)
 {
@@ -334,6 +380,7 @@ bind_update(Binder *b, BStmt *to, const Stmt *s)
     to->kind = BST_UPDATE;
     to->query = q;
     const TableDef *t = bind_target_rel(&scope, to, s, ACL_UPDATE);
+    bind_more_tables(&scope, &s->from);
     BExpr **values = ARENA_ARRAY(b->arena, BExpr *, t->column_count);
     if (s->where)
         q->where = bind_condition(&scope, s->where, PLACE_WHERE, "WHERE");
@@ -344,6 +391,7 @@ bind_update(Binder *b, BStmt *to, const Stmt *s)
             to->columns[to->column_count++] = (u16)i;
             ptrlist_add(b->arena, &targets, bind_new_target(&scope, values[i], t->columns[i].name));
         }
+    bind_returning(&scope, to, s, &targets);
     right_to_read(&scope, t);
     bind_finish_scope(&scope, &targets);
 }
@@ -357,8 +405,34 @@ bind_delete(Binder *b, BStmt *to, const Stmt *s)
     to->kind = BST_DELETE;
     to->query = q;
     const TableDef *t = bind_target_rel(&scope, to, s, ACL_DELETE);
+    bind_more_tables(&scope, &s->from);
     if (s->where)
         q->where = bind_condition(&scope, s->where, PLACE_WHERE, "WHERE");
+    bind_returning(&scope, to, s, &targets);
     right_to_read(&scope, t);
     bind_finish_scope(&scope, &targets);
+}
+
+/* ---- INSERT, whole ---- */
+
+/* RETURNING of INSERT sees the new row under the table's name or alias. */
+static void
+insert_returning(Binder *b, BStmt *to, const TableDef *t, const Stmt *s)
+{
+    Scope scope = {.b = b, .query = ARENA_NEW(b->arena, BQuery)};
+    u16 rel;
+    bind_add_table(&scope, t, s->alias, &rel);
+    bind_returning(&scope, to, s, NULL);
+    right_to_read(&scope, t);
+}
+
+void
+bind_insert(Binder *b, BStmt *to, const Stmt *s)
+{
+    const TableDef *t = bind_table(b, &s->name);
+    to->kind = BST_INSERT;
+    set_target_table(b, to, t, ACL_INSERT);
+    insert_source(b, to, t, s);
+    if (s->returning.count)
+        insert_returning(b, to, t, s);
 }

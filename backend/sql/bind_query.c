@@ -24,16 +24,16 @@ refuse_clauses(Binder *b, const ASelect *sel)
         bind_unsupported(b, sel->limit_at, "WITH TIES");
 }
 
-static void
-bind_targets(Scope *s, const ASelect *sel, PtrList *targets)
+void
+bind_target_list(Scope *s, const PtrList *list, PtrList *targets)
 {
-    for (u32 i = 0; i < sel->targets.count; i++) {
-        const ATarget *t = LIST_AT(sel->targets, ATarget, i);
+    for (u32 i = 0; i < list->count; i++) {
+        const ATarget *t = LIST_AT(*list, ATarget, i);
         if (t->expr->kind == AX_COLUMN && t->expr->star) {
             bind_star(s, t->expr, targets);
             continue;
         }
-        BExpr *e = bind_expr_at(s, t->expr, PLACE_TARGET);
+        BExpr *e = bind_expr(s, t->expr);
         ptrlist_add(s->b->arena, targets, bind_new_target(s, e, t->has_label ? t->label : bind_output_name(t->expr)));
     }
     if (targets->count > 1664)
@@ -328,7 +328,7 @@ bind_simple(Binder *b, const ASelect *sel, bool resolve_unknowns)
         bind_values(&s, sel, &targets);
     } else {
         q->from = bind_from(&s, &sel->from);
-        bind_targets(&s, sel, &targets);
+        bind_target_list(&s, &sel->targets, &targets);
     }
     bind_clauses(&s, sel, &targets, resolve_unknowns);
     return q;

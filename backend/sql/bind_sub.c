@@ -136,15 +136,19 @@ not_node(Binder *b, BExpr *e)
     return n;
 }
 
-static BExpr *
-bind_scalar(Scope *s, const AExpr *e)
+BExpr *
+bind_scalar(Scope *s, const AExpr *e, u32 column, u32 column_count)
 {
     SubFrame frame;
     BQuery *q = bind_framed(s, e->select, &frame);
-    if (bquery_visible(q) != 1)
-        bind_fail(s->b, e->at, ERR_SYNTAX_ERROR, "subquery must return only one column");
-    const BExpr *t = q->targets[0].expr;
-    return sub_node(s, BSUB_SCALAR, q, &frame, NULL, 0, t->type, t->typmod, bind_position(s->b, e->at));
+    if (bquery_visible(q) != column_count)
+        bind_fail(s->b, e->at, ERR_SYNTAX_ERROR,
+                  column_count == 1 ? "subquery must return only one column" : "number of columns does not match number of values");
+    const BExpr *t = q->targets[column].expr;
+    u32 number = s->b->subs.count;
+    BExpr *r = sub_node(s, BSUB_SCALAR, q, &frame, NULL, 0, t->type, t->typmod, bind_position(s->b, e->at));
+    LIST_AT(s->b->subs, BSub, number)->column = column;
+    return r;
 }
 
 static BExpr *
@@ -195,7 +199,7 @@ bind_subquery(Scope *s, const AExpr *e)
 {
     switch (e->kind) {
     case AX_SUBQUERY:
-        return bind_scalar(s, e);
+        return bind_scalar(s, e, 0, 1);
     case AX_EXISTS:
         return bind_exists(s, e);
     case AX_IN_QUERY:

@@ -189,6 +189,7 @@ typedef struct BSub {
     u32 *captures; /* numbers of extra parameters */
     TypeId *capture_types;
     i32 *capture_typmods;
+    u32 column;    /* SCALAR: which one is the value */
     u32 result;    /* without captures, SCALAR and EXISTS: number of the extra parameter that gets the value */
 } BSub;
 enum { EXTRA_PARAM = 1 << 16 }; /* more parameters than a statement can have */
@@ -241,6 +242,10 @@ typedef struct BStmt {
     u32 column_count;
     u16 *columns;        /* INSERT, COPY: target columns, in order of query targets; UPDATE: the changed columns, ascending */
     BCopyOptions copy;
+    /* RETURNING of INSERT, UPDATE, DELETE: over the columns of the query's relations; of relation 0 the new row's (DELETE: the old one's). What
+     * UPDATE and DELETE need of the old rows stands behind the column_count values in the query's targets: `extra`, BX_COLUMN each */
+    u32 returning_count, extra_target_count;
+    BTarget *returning;
     /* CREATE TABLE: everything but ids, NULL when IF NOT EXISTS found one (see notices); DROP TABLE and TRUNCATE: all ids (of TRUNCATE
      * the first is table_id, too); IF EXISTS misses are notices */
     TableDef *create;

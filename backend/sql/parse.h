@@ -82,6 +82,7 @@ bool parse_starts_select(Parser *p, u32 ahead); /* SELECT, VALUES, WITH, TABLE *
 AWith *parse_with(Parser *p);
 /* with: NULL for none. */
 void parse_set_with(Parser *p, ASelect *s, AWith *with);
+void parse_target_list(Parser *p, PtrList *to); /* ATarget */
 ASelect *parse_select(Parser *p);               /* with ORDER BY, LIMIT, … */
 /* `(` was read and a query read behind it: carry on behind its closing parenthesis with set operations and the like. */
 ASelect *parse_select_rest(Parser *p, ASelect *left);

@@ -7,20 +7,8 @@
 static void
 read_returning(Parser *p, Stmt *s)
 {
-    u32 at = parse_at(p);
-    if (!parse_try(p, KW_RETURNING))
-        return;
-    parse_refuse_later(s, at, "RETURNING");
-    do {
-        if (parse_try_op(p, "*"))
-            continue;
-        parse_expr(p);
-        if (parse_try(p, KW_AS))
-            parse_col_label(p);
-        else if (parse_now(p)->kind == T_IDENT ||
-                 (parse_now(p)->kind == T_KEYWORD && keyword_bare_label(parse_now(p)->keyword)))
-            parse_take(p);
-    } while (parse_try_char(p, ','));
+    if (parse_try(p, KW_RETURNING))
+        parse_target_list(p, &s->returning);
 }
 
 /* A target column with the fields or subscripts that may follow it. */
@@ -171,11 +159,8 @@ parse_update(Parser *p, Stmt *s)
     read_relation(p, s, true);
     parse_expect(p, KW_SET);
     read_set_clauses(p, &s->sets);
-    u32 at = parse_at(p);
-    if (parse_try(p, KW_FROM)) {
-        parse_refuse_later(s, at, "UPDATE ... FROM");
+    if (parse_try(p, KW_FROM))
         parse_from_list(p, &s->from);
-    }
     read_where_or_cursor(p, s);
     read_returning(p, s);
 }
@@ -187,11 +172,8 @@ parse_delete(Parser *p, Stmt *s)
     parse_expect(p, KW_DELETE);
     parse_expect(p, KW_FROM);
     read_relation(p, s, false);
-    u32 at = parse_at(p);
-    if (parse_try(p, KW_USING)) {
-        parse_refuse_later(s, at, "DELETE ... USING");
+    if (parse_try(p, KW_USING))
         parse_from_list(p, &s->from);
-    }
     read_where_or_cursor(p, s);
     read_returning(p, s);
 }

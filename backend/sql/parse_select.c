@@ -59,8 +59,8 @@ is_bare_label(Parser *p)
     return t->kind == T_IDENT || (t->kind == T_KEYWORD && keyword_bare_label(t->keyword));
 }
 
-static void
-read_targets(Parser *p, PtrList *to)
+void
+parse_target_list(Parser *p, PtrList *to)
 {
     do {
         ATarget *t = ARENA_NEW(p->arena, ATarget);
@@ -154,7 +154,7 @@ read_simple_select(Parser *p)
                 parse_is(p, KW_FOR) || parse_is(p, KW_INTO) || parse_is(p, KW_ON) || parse_is(p, KW_RETURNING) ||
                 parse_is_char(p, ')') || parse_is_char(p, ';') || parse_now(p)->kind == T_END;
     if (!ends)
-        read_targets(p, &s->targets);
+        parse_target_list(p, &s->targets);
     else if (s->distinct && !s->distinct_on.count)
         parse_fail(p);
     if (parse_is(p, KW_INTO)) {
