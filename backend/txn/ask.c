@@ -115,6 +115,14 @@ ask_collect(Txn *t, Error *ret_error)
     return a;
 }
 
+/* What the running statement staged is gone, the locks stay. */
+static void
+forget_statement(Txn *t)
+{
+    if (t->block && t->own)
+        own_undo(t->own, t->statement);
+}
+
 TxnOutcome
 ask_settle(Txn *t, const Answer *a, const Error *error)
 {
@@ -123,16 +131,14 @@ ask_settle(Txn *t, const Answer *a, const Error *error)
     case ANS_STAGED:
         return TXN_DONE;
     case ANS_RETRY:
-        /* What the statement staged is gone, the locks stay. The answer's version was published before the answer. */
+        /* The answer's version was published before the answer. */
         t->retries++;
-        if (t->block && t->own)
-            own_undo(t->own, t->statement);
+        forget_statement(t);
         txn_drop_snapshot(t);
         ensure(txn_snapshot(t)->version >= a->version);
         return TXN_RETRY;
     case ANS_REPLAN:
-        if (t->block)
-            txn_undo(t, t->statement); /* parts of the statement that were accepted before, if any */
+        forget_statement(t);
         txn_drop_snapshot(t);
         return TXN_REPLAN;
     case ANS_ERROR:

@@ -53,8 +53,11 @@ txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exis
     ask_post(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, len, 1);
     Answer a = ask_collect(t, &err);
     *ret_exists = a.status == ANS_ERROR && if_not_exists && err.code == ERR_DUPLICATE_TABLE && !t->lost;
-    if (*ret_exists)
+    if (*ret_exists) {
+        if (txn_is_open(t))
+            txn_undo(t, t->statement); /* after an error nothing else goes on */
         return TXN_DONE;
+    }
     TxnOutcome outcome = ask_settle(t, &a, &err);
     if (outcome == TXN_DONE && txn_is_open(t))
         noted(own_create_table(txn_own(t), t->ordinal, (const TableShm *)(uintptr_t)a.row[0]));
