@@ -594,6 +594,137 @@ START_TEST(a_cancelled_statement_leaves_the_transaction)
 }
 END_TEST
 
+/* ---- SERIALIZABLE and locks ---- */
+
+/* A lookup as exec makes it: what was found is noted. */
+static i32
+read_key(Backend *b, i64 id)
+{
+    RowId row = 0;
+    Value v = {.type = TYPE_INT8, .typmod = -1, .i64v = id};
+    current_catch = &b->catch;
+    if (setjmp(b->catch.jump))
+        ck_abort_msg("%s", b->catch.error.message);
+    const TableShm *t = table_t(b);
+    bool found = find(b, id, &row);
+    txn_note_read_key(b->txn, table_def(t)->table_id, 0, key_hash_values(table_def(t), 0, &v), found ? row : 0);
+    i32 n = found ? read_n(t, row) : ABSENT;
+    txn_end_statement(b->txn);
+    return n;
+}
+
+static TxnOutcome
+read_all(Backend *b, void *arg)
+{
+    (void)arg;
+    txn_note_read_table(b->txn, table_def(table_t(b))->table_id);
+    return TXN_DONE;
+}
+
+/* a reads, b changes it and commits, a changes something else: whose commit fails? */
+START_TEST(what_was_read_is_judged_at_commit)
+{
+    static const struct { i64 read, changed; bool all, insert, fails; } CASES[] = {
+        {1, 1, false, false, true}, {1, 2, false, false, false}, {0, 2, true, false, true},
+        {50, 50, false, true, true}, {50, 51, false, true, false}, {0, 52, true, true, true}, {1, 53, false, true, false}};
+    static Backend a, b;
+    two_sessions(&a, &b);
+    for (u32 i = 0; i < COUNT_OF(CASES); i++) {
+        i64 id = CASES[i].changed;
+        txn_begin(a.txn, TXN_SERIALIZABLE);
+        ck_assert_int_eq(read_key(&a, 9), 100); /* the snapshot */
+        if (CASES[i].all)
+            CK_RUN(&a, read_all, NULL);
+        else
+            (void)read_key(&a, CASES[i].read);
+        CK_RUN(&a, insert, (&(Rows){100 + i, 1, 5}));
+        ck_assert_int_eq(read_key(&a, 100 + i), 5); /* its own: nobody else's business */
+        CK_RUN(&a, increment, &(i64){100 + i});
+        if (CASES[i].insert)
+            CK_RUN(&b, insert, (&(Rows){id, 1, 1}));
+        else
+            CK_RUN(&b, increment, &id);
+        ck_assert_int_eq(end_with(&a, txn_commit), CASES[i].fails ? ERR_SERIALIZATION_FAILURE : ERR_NONE);
+        ck_assert_int_eq(n_of(&b, 100 + i), CASES[i].fails ? ABSENT : 6);
+        CK_RUN(&b, change, (&(Change){REMOVE, 50, 60, 0}));
+    }
+    /* more keys than are kept stand for the table; it wrote nothing: nobody asks */
+    for (int writes = 0; writes < 2; writes++) {
+        txn_begin(a.txn, TXN_SERIALIZABLE);
+        for (i64 id = 2000; id < 3005; id++)
+            ck_assert_int_eq(read_key(&a, id), ABSENT);
+        if (writes)
+            CK_RUN(&a, insert, (&(Rows){200, 1, 5}));
+        CK_RUN(&b, increment, &(i64){1});
+        ck_assert_int_eq(end_with(&a, txn_commit), writes ? ERR_SERIALIZATION_FAILURE : ERR_NONE);
+    }
+    /* a statement that commits by itself */
+    txn_set_isolation(a.txn, TXN_SERIALIZABLE);
+    CK_RUN(&a, insert, (&(Rows){300, 1, 5}));
+    ck_assert_int_eq(n_of(&b, 300), 5);
+    backend_done(&a);
+    backend_done(&b);
+}
+END_TEST
+
+static TxnOutcome
+lock_t(Backend *b, void *arg)
+{
+    const TableDef *d = table_def(table_t(b));
+    return txn_lock_table(b->txn, d->table_id, d->schema_version, TABLE_LOCK_EXCLUSIVE, *(LockWait *)arg);
+}
+
+typedef struct TwoRows {
+    i64 id;
+    LockWait wait;
+    u64 bits[BOX_LOCK_ROWS / 64];
+} TwoRows;
+
+/* Rows id and id + 1 FOR UPDATE. */
+static TxnOutcome
+lock_rows(Backend *b, void *arg)
+{
+    TwoRows *l = arg;
+    RowId rows[2];
+    const TableDef *d = table_def(table_t(b));
+    for (u32 i = 0; i < 2; i++)
+        ensure(find(b, l->id + i, &rows[i]));
+    return txn_lock_rows(b->txn, d->table_id, d->schema_version, ROW_LOCK_UPDATE, l->wait, rows, 2, l->bits);
+}
+
+/* Kept to the end of the transaction; outside of a block that is the statement's. */
+START_TEST(locks_end_with_the_transaction)
+{
+    static Backend a, b;
+    LockWait nowait = LOCK_NOWAIT;
+    TwoRows l = {.id = 1, .wait = LOCK_NOWAIT}, m = {.id = 2, .wait = LOCK_SKIP};
+    two_sessions(&a, &b);
+    CK_RUN(&a, lock_t, &nowait);
+    CK_RUN(&b, lock_t, &nowait);
+    txn_begin(a.txn, TXN_READ_COMMITTED);
+    u32 mark = txn_savepoint(a.txn);
+    CK_RUN(&a, lock_t, &nowait);
+    ck_assert(!txn_has_changes(a.txn));
+    ck_assert_int_eq(run(&b, lock_t, &nowait), ERR_LOCK_NOT_AVAILABLE);
+    ck_assert_str_eq(b.catch.error.message, "could not obtain lock on relation \"t\"");
+    ck_assert_int_eq(run(&b, lock_rows, &l), ERR_LOCK_NOT_AVAILABLE);
+    txn_rollback_to(a.txn, mark);
+    CK_RUN(&b, lock_t, &nowait);
+    CK_RUN(&a, lock_rows, &l);
+    ck_assert_int_eq(run(&b, lock_rows, &l), ERR_LOCK_NOT_AVAILABLE);
+    ck_assert_str_eq(b.catch.error.message, "could not obtain lock on row in relation \"t\"");
+    txn_begin(b.txn, TXN_READ_COMMITTED);
+    CK_RUN(&b, lock_rows, &m);
+    ck_assert_uint_eq(m.bits[0], 2); /* row 3 only */
+    CK_RUN(&b, increment, &(i64){3});
+    ck_assert_int_eq(end_with(&b, txn_commit), ERR_NONE);
+    ck_assert_int_eq(end_with(&a, txn_commit), ERR_NONE);
+    CK_RUN(&b, lock_rows, &l);
+    backend_done(&a);
+    backend_done(&b);
+}
+END_TEST
+
 /* Another walwriter: what was written and not committed is lost, and said so once per attempt until the end. */
 START_TEST(a_lost_transaction_says_so)
 {
@@ -644,6 +775,8 @@ main(void)
     tcase_add_test(t, a_repeatable_snapshot_stays);
     tcase_add_test(t, a_failed_statement_is_taken_back);
     tcase_add_test(t, a_cancelled_statement_leaves_the_transaction);
+    tcase_add_test(t, what_was_read_is_judged_at_commit);
+    tcase_add_test(t, locks_end_with_the_transaction);
     tcase_add_test(t, a_lost_transaction_says_so);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
