@@ -245,6 +245,21 @@ receive(Client *c)
     return receive_with(c, MSG_DONTWAIT);
 }
 
+/* Why a connection was refused, unless the server is only starting or full. */
+static void
+note_refusal(const Client *c, const char *body)
+{
+    const char *code = "", *message = "";
+    for (const char *p = body; *p; p += strlen(p) + 1) {
+        if (*p == 'C')
+            code = p + 1;
+        else if (*p == 'M')
+            message = p + 1;
+    }
+    if (strcmp(code, "57P03") != 0 && strcmp(code, "53300") != 0)
+        fprintf(stderr, "client %d: %s %s\n", c->number, code, message);
+}
+
 /* Reads up to ReadyForQuery; false: an error, or the connection is gone. */
 static bool
 wait_ready(Client *c, bool *error)
@@ -257,9 +272,7 @@ wait_ready(Client *c, bool *error)
                 return true;
             if (kind == 'E') {
                 *error = true;
-                for (char *p = body; *p; p += strlen(p) + 1)
-                    if (*p == 'M')
-                        fprintf(stderr, "client %d: %s\n", c->number, p + 1);
+                note_refusal(c, body);
             }
             if (kind == 'K') {
                 uint32_t n[2];
