@@ -4,7 +4,7 @@ A defect is a function that changes a history (a copy) and tells whether it foun
 `harmless` it must not be reported: what a level allows is no finding.
 """
 from checker import judge
-from history import History, Tx, written
+from history import SAVEPOINTS, History, Tx, mark_live, written
 
 DEFECTS = []
 EVERY = ("rc", "rr", "sr")
@@ -203,7 +203,7 @@ def garbage(site):
 
 
 @defect()
-def lost_savepoint_rollback(site):
+def taken_back_value_left(site):
     return put_taken_back(site, lambda k, v, t: site.set_final(k, site.final(k) + v) if site.final(k) else None)
 
 
@@ -218,7 +218,6 @@ def taken_back_value_read(site):
 
 
 def put_taken_back(site, put):
-    from history import mark_live
     for t, o in site.appends():
         mark_live(t)
         if not o.live:
@@ -234,7 +233,7 @@ def own_write_not_seen(site):
         for i, o in enumerate(t.ops):
             if o.code == "A" and o.result == "=1" and t.outcome == "ok":
                 for r in t.ops[i + 1:]:
-                    if r.code in SAVEPOINT_CODES:
+                    if r.code in SAVEPOINTS:
                         break
                     if r.code == "R" and r.args[0] == o.args[0] and r.result.endswith(o.args[1]):
                         r.result = r.result[:-len(o.args[1])]
@@ -244,9 +243,6 @@ def own_write_not_seen(site):
     site.tx(f"A 0 1 {k} ,{v} =1; R 2 3 {k} {text}", 4, 5)
     site.h.lists[k] += f",{v}"
     return True
-
-
-SAVEPOINT_CODES = "srl"
 
 
 @defect()
@@ -268,6 +264,11 @@ def torn_change_of_several_rows(site):
                 if keys:
                     replace_everywhere(site, keys[0], lambda e: [x for x in e if x != o.args[2][1:]])
                     return True
+    (j, a), _ = site.two_keys()
+    v = site.value()
+    site.tx(f"U 0 1 {j} {j + 1} ,{v} =2", 2, 3)
+    site.h.lists[j] = f"{a},{v}"
+    return True
 
 
 @defect()
