@@ -41,6 +41,9 @@ decimals_fit(const ColumnDef *d, const PartColumn *c, u32 rows)
 static bool
 texts_fit(const ColumnDef *d, const PartColumn *c)
 {
+    for (u32 i = 0; d->type == TYPE_NAME && i < c->distinct; i++)
+        if (c->lengths[i] > TYPE_NAME_MAX_BYTES)
+            return false;
     if (d->type == TYPE_BYTEA)
         return true;
     if (!part_texts_are_text(c))
@@ -55,16 +58,34 @@ texts_fit(const ColumnDef *d, const PartColumn *c)
     return true;
 }
 
-/* Times of day are within a day: what writes them as text relies on it. */
+/* Types narrower than what holds them. Times of day are within a day: what writes them as text relies on it. */
 static bool
-times_fit(const ColumnDef *d, const PartColumn *c, u32 rows)
+element_fits(TypeId t, const void *at)
+{
+    switch ((int)t) {
+    case TYPE_CHAR: return *(const u16 *)at <= UINT8_MAX;
+    case TYPE_OID: return *(const u64 *)at <= UINT32_MAX;
+    case TYPE_TIME: return time_valid(*(const i64 *)at);
+    case TYPE_TIMETZ: return timetz_valid(at);
+    default: return true;
+    }
+}
+
+static bool
+elements_fit(const ColumnDef *d, const PartColumn *c, u32 rows)
 {
     for (u32 i = 0; i < rows; i++) {
         bool null = c->null_bytes && c->null_bytes[i];
-        if (!null && (d->type == TYPE_TIME ? !time_valid(((const i64 *)c->values)[i]) : !timetz_valid(&((const Pair *)c->values)[i])))
+        if (!null && !element_fits((TypeId)d->type, (const u8 *)c->values + (size_t)i * phys_width(c->phys)))
             return false;
     }
     return true;
+}
+
+static bool
+is_narrow(TypeId t)
+{
+    return t == TYPE_CHAR || t == TYPE_OID || t == TYPE_TIME || t == TYPE_TIMETZ;
 }
 
 static bool
@@ -85,7 +106,7 @@ check_values(const TableDef *t, const PartView *p, Error *err)
         const ColumnDef *d = &t->columns[c->column];
         if (c->phys != (PhysType)d->phys || !nulls_fit(d, c, p->row_count) ||
             ((c->phys == PHYS_D64 || c->phys == PHYS_D128) && !decimals_fit(d, c, p->row_count)) ||
-            ((d->type == TYPE_TIME || d->type == TYPE_TIMETZ) && !times_fit(d, c, p->row_count)) || (c->phys == PHYS_STR && !texts_fit(d, c)))
+            (is_narrow((TypeId)d->type) && !elements_fit(d, c, p->row_count)) || (c->phys == PHYS_STR && !texts_fit(d, c)))
             return disagree(err, t, c->column);
     }
     return true;

@@ -43,6 +43,8 @@ scale_value(const Value *v, u32 scale)
     switch (v->type) {
     case TYPE_BOOL:
         return (ScaledConst){NUM_FINITE, v->b, true};
+    case TYPE_CHAR:
+        return (ScaledConst){NUM_FINITE, v->i16v, true};
     case TYPE_NUMERIC:
         return scale_num(&v->num, scale);
     case TYPE_INT2:

@@ -34,7 +34,7 @@ fast_kind(TypeId type, PhysType phys)
 {
     switch (phys) {
     case PHYS_BOOL: return FAST_BOOL;
-    case PHYS_I16: return FAST_I16;
+    case PHYS_I16: return type == TYPE_INT2 ? FAST_I16 : FAST_NONE;
     case PHYS_I32: return type == TYPE_INT4 ? FAST_I32 : type == TYPE_DATE ? FAST_DATE : FAST_NONE;
     case PHYS_I64: return type == TYPE_INT8 ? FAST_I64 : type == TYPE_TIMESTAMP ? FAST_TS : type == TYPE_TIMESTAMPTZ ? FAST_TSTZ : FAST_NONE;
     case PHYS_F32: return FAST_F32;
@@ -42,7 +42,7 @@ fast_kind(TypeId type, PhysType phys)
     case PHYS_D64: return FAST_D64;
     case PHYS_D128: return FAST_D128;
     case PHYS_NUM: return FAST_NUM;
-    case PHYS_STR: return type == TYPE_BYTEA ? FAST_NONE : FAST_STR;
+    case PHYS_STR: return type == TYPE_TEXT || type == TYPE_VARCHAR ? FAST_STR : FAST_NONE;
     default: return FAST_NONE;
     }
 }

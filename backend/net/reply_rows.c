@@ -52,7 +52,7 @@ field_kind(const Vec *v, TypeId type, bool binary)
     bool is_int = type == TYPE_INT2 || type == TYPE_INT4 || type == TYPE_INT8;
     if (v->phys == PHYS_STR && (binary || type != TYPE_BYTEA))
         return FIELD_STR;
-    if (binary && v->phys == PHYS_I16)
+    if (binary && v->phys == PHYS_I16 && type != TYPE_CHAR)
         return FIELD_I16_BINARY;
     if (binary && v->phys == PHYS_I32)
         return FIELD_I32_BINARY;

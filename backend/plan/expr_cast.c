@@ -226,7 +226,7 @@ expr_cast(Compiler *c, const BExpr *e)
         return o;
     if (from == TYPE_NUMERIC && to == TYPE_FLOAT8)
         return expr_row_cast(c, o, PHYS_F64, 0, cast_decimal_f64_row, NULL);
-    bool plain = !is_string(from) && !is_time(from) && !is_time(to) && from != TYPE_OID && to != TYPE_OID &&
+    bool plain = !is_string(from) && !is_time(from) && !is_time(to) && from != TYPE_OID && to != TYPE_OID && from != TYPE_CHAR && to != TYPE_CHAR &&
         from != TYPE_NUMERIC;
     if (plain && find_map(o.phys, phys_of(to, e->typmod), &op))
         return map_cast(c, o, phys_of(to, e->typmod), op, to);

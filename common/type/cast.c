@@ -322,7 +322,14 @@ value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, 
         out.typmod = typmod;
     } else if (is_text(v->type))
         ok = value_in(a, f, t, typmod, v->str, &out, err);
-    else if (v->type == TYPE_INTERVAL)
+    else if (v->type == TYPE_CHAR && t == TYPE_INT4)
+        out.i32v = (i8)v->i16v;
+    else if (v->type == TYPE_CHAR && t == TYPE_CHAR)
+        out.i16v = v->i16v;
+    else if (v->type == TYPE_INT4 && t == TYPE_CHAR) {
+        out.i16v = (u8)v->i32v;
+        ok = v->i32v == (i8)v->i32v || out_of_range(err, t);
+    } else if (v->type == TYPE_INTERVAL)
         ok = from_interval(v, t, typmod, &out, err);
     else if (v->type == TYPE_TIME && t == TYPE_INTERVAL) {
         Interval time = {v->i64v, 0, 0};

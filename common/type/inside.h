@@ -90,6 +90,9 @@ u32 offset_out(i32 offset_s, char *to);
 /* Round to typmod's decimals of a second, -1 = leave. */
 i64 timestamp_typmod(i64 us, i32 typmod);
 
+/* value.c */
+i16 char_in(Str in);
+
 /* bytea.c */
 bool bytea_in(Arena *a, Str in, Str *ret, Error *err);
 void bytea_out(ByteBuf *to, const TypeFormat *f, Str v);

@@ -139,6 +139,7 @@ phys_of(TypeId t, i32 typmod)
     case TYPE_BOOL:
         return PHYS_BOOL;
     case TYPE_INT2:
+    case TYPE_CHAR:
         return PHYS_I16;
     case TYPE_INT4:
     case TYPE_DATE:

@@ -7,7 +7,7 @@
  *
  *   SQL type                        physical      bytes  notes
  *   boolean                         PHYS_BOOL     1      0 or 1
- *   smallint                        PHYS_I16      2
+ *   smallint, "char"                PHYS_I16      2      "char": one byte, 0 … 255
  *   integer, date                   PHYS_I32      4      date: days since 2000-01-01; INT32_MIN/MAX = -/+infinity
  *   bigint, oid, timestamp[tz]      PHYS_I64      8      microseconds since 2000-01-01 (UTC); INT64_MIN/MAX = -/+infinity
  *   real, double precision          PHYS_F32/F64  4/8
@@ -192,6 +192,7 @@ MUST_CHECK bool value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId
                            Value *ret, Error *err);
 /* Order of two non-NULL values of one type: NaN above everything, text by code point. */
 int value_cmp(const Value *a, const Value *b);
+enum { TYPE_NAME_MAX_BYTES = 63 };
 bool utf8_valid(const u8 *s, size_t len);
 u32 utf8_len(Str s); /* characters */
 

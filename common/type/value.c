@@ -9,8 +9,6 @@
 #include "common/type/inside.h"
 #include "common/type/interval.h"
 
-enum { NAME_MAX_BYTES = 63 };
-
 /* ---- reading text ---- */
 
 static bool
@@ -39,9 +37,9 @@ fit_varchar(Str *text, i32 typmod, Error *err)
 static void
 fit_name(Str *text)
 {
-    if (text->len <= NAME_MAX_BYTES)
+    if (text->len <= TYPE_NAME_MAX_BYTES)
         return;
-    text->len = NAME_MAX_BYTES;
+    text->len = TYPE_NAME_MAX_BYTES;
     while (text->len > 0 && ((u8)text->ptr[text->len] & 0xc0) == 0x80)
         text->len--;
 }
@@ -123,6 +121,10 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
     case TYPE_BYTEA:
         ok = bytea_in(a, in, &v.str, err);
         break;
+    case TYPE_CHAR:
+        v.i16v = char_in(in);
+        ok = true;
+        break;
     case TYPE_UUID:
         ok = uuid_in(in, &v.pair, err);
         break;
@@ -137,6 +139,30 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
     if (ok)
         *ret = v;
     return ok;
+}
+
+/* "char" is the text's first byte, or \ooo for one that is not ASCII; nothing is 0. */
+i16
+char_in(Str in)
+{
+    const char *s = in.ptr;
+    if (in.len == 4 && s[0] == '\\' && s[1] >= '0' && s[1] <= '7' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' && s[3] <= '7')
+        return (u8)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+    return in.len ? (u8)s[0] : 0;
+}
+
+static u32
+char_out(u8 c, char *to)
+{
+    if (c < 0x80) {
+        *to = (char)c;
+        return c != 0;
+    }
+    to[0] = '\\';
+    to[1] = (char)('0' + (c >> 6));
+    to[2] = (char)('0' + (c >> 3 & 7));
+    to[3] = (char)('0' + (c & 7));
+    return 4;
 }
 
 /* ---- reading bytes ---- */
@@ -169,7 +195,10 @@ fixed_recv(TypeId t, i32 typmod, const u8 *data, Value *ret, Error *err)
 {
     switch (type_wire_len(t)) {
     case 1:
-        ret->b = data[0] != 0;
+        if (t == TYPE_CHAR)
+            ret->i16v = data[0];
+        else
+            ret->b = data[0] != 0;
         break;
     case 2:
         ret->i16v = (i16)get_be16(data);
@@ -230,6 +259,7 @@ value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, 
     case TYPE_TIME:
     case TYPE_TIMETZ:
     case TYPE_INTERVAL:
+    case TYPE_CHAR:
     case TYPE_UUID:
         ok = check_len(t, len, err) && fixed_recv(t, typmod, data, &v, err);
         break;
@@ -309,7 +339,7 @@ phys_out(ByteBuf *to, const TypeFormat *f, TypeId t, PhysType p, u32 scale, cons
         to->len++;
         break;
     case PHYS_I16:
-        to->len += digits_i64(LOAD(i16, at), out);
+        to->len += t == TYPE_CHAR ? char_out((u8)LOAD(i16, at), out) : digits_i64(LOAD(i16, at), out);
         break;
     case PHYS_I32:
         to->len += i32_out(t, LOAD(i32, at), out);
@@ -382,7 +412,10 @@ phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at)
         buf_u8(to, *(const u8 *)at != 0);
         return;
     case PHYS_I16:
-        buf_be16(to, LOAD(u16, at));
+        if (t == TYPE_CHAR)
+            buf_u8(to, (u8)LOAD(u16, at));
+        else
+            buf_be16(to, LOAD(u16, at));
         return;
     case PHYS_I32:
     case PHYS_F32:

@@ -174,6 +174,20 @@ START_TEST(times_and_intervals)
 }
 END_TEST
 
+START_TEST(single_bytes)
+{
+    static const TextCase CASES[] = {
+        {TYPE_CHAR, -1, "abc", "a"}, {TYPE_CHAR, -1, "", ""}, {TYPE_CHAR, -1, "\\101", "A"}, {TYPE_CHAR, -1, "\xc3\xa4", "\\303"},
+        {TYPE_CHAR, -1, "\\377", "\\377"}, {TYPE_CHAR, -1, "\\8", "\\"},
+    };
+    check_texts(CASES, COUNT_OF(CASES));
+    ck_assert_str_eq(cast(TYPE_CHAR, "\\377", TYPE_INT4, -1), "-1");
+    ck_assert_str_eq(cast(TYPE_INT4, "-1", TYPE_CHAR, -1), "\\377");
+    ck_assert_str_eq(cast(TYPE_INT4, "128", TYPE_CHAR, -1), "22003 \"char\" out of range");
+    ck_assert_int_gt(order_of(TYPE_CHAR, "\\200", "z"), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -185,6 +199,7 @@ main(void)
     tcase_add_test(c, times);
     tcase_add_test(c, impossible_times_are_seen);
     tcase_add_test(c, intervals);
+    tcase_add_test(c, single_bytes);
     tcase_add_test(c, interval_styles_read_back);
     tcase_add_test(c, times_and_intervals);
     suite_add_tcase(s, c);
