@@ -230,11 +230,25 @@ world_forget_hidden(World *w, u32 table_id)
     world_remove_work(w, tw, under);
 }
 
-u32
-world_hidden_by(World *w, u32 table_id)
+static u32
+hidden_by(World *w, u32 table_id, bool known)
 {
-    const TableWork *tw = world_work(w, table_id);
-    return tw && tw->hidden_by ? tw->hidden_by - 1 : UINT32_MAX;
+    const TableWork *tw = world_work(w, table_id), *first = tw;
+    while (first && first->replaces)
+        first = first->replaces;
+    return tw && tw->hidden_by && !first->hidden_by == known ? tw->hidden_by - 1 : UINT32_MAX;
+}
+
+u32
+world_made_by(World *w, u32 table_id)
+{
+    return hidden_by(w, table_id, false);
+}
+
+u32
+world_emptied_by(World *w, u32 table_id)
+{
+    return hidden_by(w, table_id, true);
 }
 
 void

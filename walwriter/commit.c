@@ -41,6 +41,9 @@ tx_done(Tx *tx)
     free(tx->staged);
     free(tx->own_keys);
     free(tx->reads);
+    for (u32 i = 0; i < tx->ddl_count; i++)
+        free(tx->ddl[i].payload);
+    free(tx->ddl);
     if (tx->arena)
         arena_free(tx->arena);
 }
@@ -96,6 +99,7 @@ tx_forget(Writer *w, Tx *tx)
 {
     if (tx->state == TX_PARKED)
         w->parked_count--;
+    ddl_undo(w, tx, 0);
     kept_drop(w, tx);
     locks_release_all(w->locks, tx->slot, tx_granted, w);
     world_unreserve_catalog(w->world, tx->catalog_bytes);
@@ -160,6 +164,7 @@ tx_undo(Writer *w, Tx *tx, u32 ordinal)
 {
     kept_undo(w, tx, ordinal);
     tx_drop_chain(w, tx);
+    ddl_undo(w, tx, ordinal);
     tx->last_ordinal = MIN(tx->last_ordinal, ordinal);
     if (ordinal == 0)
         tx->open = false;
@@ -257,9 +262,9 @@ answer_staged(Writer *w, Tx *tx)
     BoxShm *b = shm_box(w->shm, tx->slot);
     const PartView *p = tx->part_count ? &tx->parts[0] : NULL;
     tx->open = true;
-    tx->last_ordinal = MAX(tx->ordinal, 1u) + (tx->part_count ? tx->part_count - 1 : 0);
-    answer_put(w, tx, ANS_STAGED, 0, tx->rows, NULL);
-    b->ans_row[0] = p ? p->first_row : 0;
+    tx->last_ordinal = MAX(tx->ordinal, 1u) + (tx->part_count + tx->change_count ? tx->part_count + tx->change_count - 1 : 0);
+    answer_put(w, tx, ANS_STAGED, 0, tx->change_count ? tx->ddl[tx->ddl_count - 1].id : tx->rows, NULL);
+    b->ans_row[0] = p ? p->first_row : tx->change_count ? (u64)(uintptr_t)ddl_staged_table(w, tx) : 0;
     b->ans_row[1] = p ? p->second_row : 0;
     b->ans_slot = p && !tx->chain ? (u64)(uintptr_t)world_staged_slot(w->world, p->table_id, tx->slot) : 0;
 }
@@ -359,13 +364,15 @@ apply(Writer *w, Tx *tx)
         tx->chain = NULL;
         return;
     }
+    bool staged = tx->ddl_count > 0;
+    ddl_commit(w, tx);
     for (u32 i = 0; i < tx->part_count; i++) {
         const PartView *p = &tx->parts[i];
         world_apply_part(w->world, p, tx->lsn);
         if (p->kind == PART_UPDATE)
             forward_rows(w, p);
     }
-    for (u32 i = 0; i < tx->change_count; i++) {
+    for (u32 i = 0; i < tx->change_count && !staged; i++) {
         const CatalogChange *c = &tx->changes[i];
         arena_reset(tx->arena);
         ddl_apply(w->world, tx->arena, c->kind, c->payload, c->len);

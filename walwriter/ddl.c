@@ -124,8 +124,11 @@ take_name(const Ask *a, u16 what, Str name)
 static Judged
 keep_role(const Ask *a, u32 role_id)
 {
-    const RoleDef *r = catalog_role(a->root, role_id);
-    return r ? take(a, name_tag(NAME_OF_ROLE, r->name), LOCK_SHARED) : JUDGED_REPLAN;
+    RoleDef r;
+    if (staged_role(a->w, a->tx, role_id, &r))
+        return take(a, name_tag(NAME_OF_ROLE, r.name), LOCK_SHARED);
+    const RoleDef *dropped = catalog_role(a->root, role_id);
+    return dropped ? refused(a, ERR_UNDEFINED_OBJECT, "role \"%s\" does not exist", dropped->name) : JUDGED_REPLAN;
 }
 
 static Judged
@@ -144,13 +147,21 @@ owns(const Ask *a, const TableDef *t)
     return a->role->superuser || a->role->role_id == t->owner_id;
 }
 
+static const TableDef *
+table_of(const Ask *a, u32 id)
+{
+    const TableShm *t = staged_table(a->w, a->tx, id);
+    return t ? table_def(t) : NULL;
+}
+
 static Judged
 judge_create_table(const Ask *a, CatalogChange *c)
 {
     TableDef t;
+    RoleDef owner;
     if (!catrec_read_table(a->tx->arena, c->payload, c->len, &t, a->err))
         return JUDGED_ERROR;
-    if ((t.owner_id != a->role->role_id && !a->role->superuser) || !catalog_role(a->root, t.owner_id))
+    if ((t.owner_id != a->role->role_id && !a->role->superuser) || !staged_role(a->w, a->tx, t.owner_id, &owner))
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "must be able to SET ROLE to the owner of table \"%s\"", t.name);
     for (u32 k = 0; k < t.key_count; k++)
         for (u32 i = 0; t.keys[k].primary && i < t.keys[k].column_count; i++)
@@ -163,7 +174,7 @@ judge_create_table(const Ask *a, CatalogChange *c)
         j = keep_roles(a, t.acl, t.acl_count);
     if (j != JUDGED_YES)
         return j;
-    if (catalog_find_table(a->root, t.name))
+    if (staged_find_table(a->w, a->tx, t.name))
         return refused(a, ERR_DUPLICATE_TABLE, "relation \"%s\" already exists", t.name);
     catrec_set_id(c->payload, world_next_table_id(a->w->world));
     return JUDGED_YES;
@@ -175,7 +186,7 @@ judge_table_change(const Ask *a, const CatalogChange *c)
     u32 id;
     if (!catrec_read_id(c->payload, c->len, &id, a->err))
         return JUDGED_ERROR;
-    const TableDef *t = catalog_table(a->root, id);
+    const TableDef *t = table_of(a, id);
     if (!t)
         return JUDGED_REPLAN;
     if (c->kind == WAL_DROP_TABLE && !owns(a, t))
@@ -205,7 +216,8 @@ judge_role(const Ask *a, CatalogChange *c)
     bool keep;
     if (!catrec_read_role(c->payload, c->len, &r, verifier, &keep, a->err))
         return JUDGED_ERROR;
-    const RoleDef *old = c->kind == WAL_ALTER_ROLE ? catalog_role(a->root, r.role_id) : NULL;
+    RoleDef was, same;
+    const RoleDef *old = c->kind == WAL_ALTER_ROLE && staged_role(a->w, a->tx, r.role_id, &was) ? &was : NULL;
     if (c->kind == WAL_ALTER_ROLE && !old)
         return refused(a, ERR_UNDEFINED_OBJECT, "role \"%s\" does not exist", r.name);
     if (!may_change_role(a, old, &r))
@@ -216,22 +228,25 @@ judge_role(const Ask *a, CatalogChange *c)
         j = take_name(a, NAME_OF_ROLE, old->name);
     if (j != JUDGED_YES)
         return j;
-    const RoleDef *same = catalog_find_role(a->root, r.name);
-    if (same && (!old || same->role_id != old->role_id))
+    if (staged_find_role(a->w, a->tx, r.name, &same) && (!old || same.role_id != old->role_id))
         return refused(a, ERR_DUPLICATE_OBJECT, "role \"%s\" already exists", r.name);
     if (!old)
         catrec_set_id(c->payload, world_next_role_id(a->w->world));
     return JUDGED_YES;
 }
 
+typedef struct Owned {
+    const Ask *ask;
+    u32 role_id;
+    bool any;
+} Owned;
+
 static bool
-not_owned_by(void *ctx, const TableDef *t)
+look_for_owned(void *ctx, const TableDef *t)
 {
-    u32 *role = ctx;
-    if (t->owner_id != *role)
-        return true;
-    *role = 0;
-    return false;
+    Owned *o = ctx;
+    o->any |= t->owner_id == o->role_id && staged_table(o->ask->w, o->ask->tx, t->table_id);
+    return !o->any;
 }
 
 static Judged
@@ -240,18 +255,18 @@ judge_drop_role(const Ask *a, const CatalogChange *c)
     u32 id;
     if (!catrec_read_id(c->payload, c->len, &id, a->err))
         return JUDGED_ERROR;
-    const RoleDef *r = catalog_role(a->root, id);
-    if (!r)
+    RoleDef r;
+    if (!staged_role(a->w, a->tx, id, &r))
         return JUDGED_REPLAN;
-    if (!a->role->superuser && (!a->role->create_role || r->superuser))
-        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied to drop role", r->name);
+    if (!a->role->superuser && (!a->role->create_role || r.superuser))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied to drop role", r.name);
     if (id == a->role->role_id)
-        return refused(a, ERR_OBJECT_IN_USE, "current user cannot be dropped", r->name);
-    u32 owner = id;
-    catalog_each_table(a->root, not_owned_by, &owner);
-    if (id == ROLE_ROOT || owner == 0)
-        return refused(a, ERR_DEPENDENT_OBJECTS, "role \"%s\" cannot be dropped because some objects depend on it", r->name);
-    return take_name(a, NAME_OF_ROLE, r->name);
+        return refused(a, ERR_OBJECT_IN_USE, "current user cannot be dropped", r.name);
+    Owned owned = {a, id, staged_role_owns_any(a->w, a->tx, id)};
+    catalog_each_table(a->root, look_for_owned, &owned);
+    if (id == ROLE_ROOT || owned.any)
+        return refused(a, ERR_DEPENDENT_OBJECTS, "role \"%s\" cannot be dropped because some objects depend on it", r.name);
+    return take_name(a, NAME_OF_ROLE, r.name);
 }
 
 static Judged
@@ -261,7 +276,7 @@ judge_acl(const Ask *a, const CatalogChange *c)
     const AclItem *acl;
     if (!catrec_read_acl(a->tx->arena, c->payload, c->len, &id, &acl, &count, a->err))
         return JUDGED_ERROR;
-    const TableDef *t = catalog_table(a->root, id);
+    const TableDef *t = table_of(a, id);
     if (!t)
         return JUDGED_REPLAN;
     if (!owns(a, t))
@@ -304,7 +319,7 @@ ddl_judge(Writer *w, Tx *tx, Error *err)
             return j;
     }
     u64 bytes = 0;
-    for (u32 i = 0; i < tx->change_count; i++) {
+    for (u32 i = 0; i < tx->change_count && tx->kind == REQ_WRITE; i++) {
         u64 promise = ddl_gives_back(tx->changes[i].kind) ? 0 : CATALOG_PROMISE;
         if (!world_reserve_catalog(w->world, promise, err)) {
             world_unreserve_catalog(w->world, bytes);

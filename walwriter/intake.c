@@ -56,8 +56,6 @@ count_records(Tx *tx, Error *err)
     }
     if (bad)
         return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: cut record");
-    if (parts && changes)
-        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "rows and catalog changes in one request are not supported");
     if (!tx_grow(&tx->parts, &tx->part_capacity, parts, sizeof(PartView)) ||
         !tx_grow(&tx->columns, &tx->column_capacity, columns, sizeof(PartColumn)) ||
         !tx_grow(&tx->changes, &tx->change_capacity, changes, sizeof(CatalogChange)))
@@ -98,6 +96,8 @@ parse_request(Tx *tx, Error *err)
     for (u32 i = 0; i < tx->part_count; i++)
         if (tx->parts[i].first_row != 0)
             return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: row ids are given by the walwriter");
+    if (tx->part_count && tx->change_count)
+        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "rows and catalog changes in one request are not supported");
     return tx->kind == REQ_WRITE || tx->part_count <= 1 ||
            error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: several parts of a transaction that goes on");
 }
@@ -115,8 +115,10 @@ refuse(Writer *w, Tx *tx, const Error *err)
         if (tx->state == TX_PARKED)
             w->parked_count--;
         tx->state = TX_IDLE;
+        /* LOCK leaves no trace but locks; a catalog change that begins its statement none at all (IF NOT EXISTS goes on after it). */
+        bool harmless = tx->kind == REQ_LOCK || (tx->change_count && tx->last_ordinal <= tx->statement);
         tx->request_len = tx->part_count = tx->change_count = 0;
-        if (tx->kind != REQ_LOCK) { /* which leaves no trace but locks */
+        if (!harmless) {
             tx->failed_statement = tx->failed ? MIN(tx->failed_statement, tx->statement) : tx->statement;
             tx->failed = true;
         }

@@ -66,7 +66,7 @@ needed_rights(PartKind kind)
 static Judged
 judge_table(Writer *w, Tx *tx, const PartView *p, Error *err)
 {
-    const TableShm *t = world_table(w->world, p->table_id);
+    const TableShm *t = staged_table(w, tx, p->table_id);
     const TableDef *def = t ? table_def(t) : NULL;
     LockHold *h;
     if (!def || def->schema_version != p->schema_version)
@@ -251,6 +251,8 @@ judge_take_rows(Writer *w, PartView *p, Error *err)
 static bool
 begin_chain(Writer *w, Tx *tx, Error *err)
 {
+    if (tx->ddl_count)
+        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "catalog changes in a transaction of more than 256 KB are not supported yet");
     if (tx->mark_count)
         return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "transactions of more than 256 KB are not supported yet");
     tx->chain = chain_new(++w->next_chain);
@@ -314,6 +316,22 @@ needs_chain(const Writer *w, const Tx *tx)
     return (tx->kind == REQ_PART && !(tx->flags & REQ_FLAG_STATEMENT_ENDS)) || !kept_fits(w, tx);
 }
 
+/* An autocommit applies them when it is durable; else they are staged, with those of COMMIT the last ones. */
+static Judged
+judge_changes(Writer *w, Tx *tx, Error *err)
+{
+    Judged j = ddl_judge(w, tx, err);
+    if (j != JUDGED_YES || tx->kind == REQ_WRITE)
+        return j;
+    if (tx->chain || !kept_fits(w, tx)) {
+        error_set(err, ERR_FEATURE_NOT_SUPPORTED, "catalog changes in a transaction of more than 256 KB are not supported yet");
+        return JUDGED_ERROR;
+    }
+    if ((tx->kind == REQ_PART && !kept_reserve(w, tx, err)) || !ddl_stage(w, tx, err))
+        return JUDGED_ERROR;
+    return tx->kind == REQ_PART || kept_prepare_commit(w, tx, err) ? JUDGED_YES : JUDGED_ERROR;
+}
+
 static Judged
 judge_parts(Writer *w, Tx *tx, Error *err)
 {
@@ -327,12 +345,8 @@ judge_parts(Writer *w, Tx *tx, Error *err)
     j = reads_judge(w, tx, err);
     if (j != JUDGED_YES)
         return j;
-    if (tx->change_count) {
-        if (tx->kind == REQ_WRITE)
-            return ddl_judge(w, tx, err);
-        error_set(err, ERR_FEATURE_NOT_SUPPORTED, "catalog changes in a transaction block are not supported yet");
-        return JUDGED_ERROR;
-    }
+    if (tx->change_count)
+        return judge_changes(w, tx, err);
     for (u32 i = 0; i < tx->part_count && j == JUDGED_YES; i++)
         j = judge_table(w, tx, &tx->parts[i], err);
     if (j != JUDGED_YES)

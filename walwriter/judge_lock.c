@@ -152,7 +152,7 @@ take_table(Writer *w, Tx *tx, const Ask *a, LockMode mode, Error *err)
 static Judged
 judge_table(Writer *w, Tx *tx, const Ask *a, Error *err)
 {
-    const TableShm *t = world_table(w->world, a->table_id);
+    const TableShm *t = staged_table(w, tx, a->table_id);
     const TableDef *def = t ? table_def(t) : NULL;
     if (!def || def->schema_version != a->schema_version)
         return JUDGED_REPLAN;

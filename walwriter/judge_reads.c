@@ -164,14 +164,19 @@ static Judged
 judge_note(Writer *w, Tx *tx, const ReadNote *n, Error *err)
 {
     const TableShm *t = world_table(w->world, n->table_id);
+    u32 emptied_by = world_emptied_by(w->world, n->table_id);
+    if (world_made_by(w->world, n->table_id) == tx->slot)
+        return JUDGED_YES; /* nobody else knows it */
     if (!t)
         return conflict(err); /* dropped since */
-    if (n->key == WHOLE_TABLE)
+    if (n->key == WHOLE_TABLE || emptied_by == tx->slot) /* what was there before is not at hand */
         return *changed_place(w, n->table_id) > tx->version ? conflict(err) : JUDGED_YES;
     if (n->key >= table_def(t)->key_count) {
         (void)malformed(err);
         return JUDGED_ERROR;
     }
+    if (emptied_by != UINT32_MAX)
+        return judge_park_on_owner(w, emptied_by);
     return n->found ? judge_found(w, tx, n, err) : judge_absent(w, tx, n, err);
 }
 

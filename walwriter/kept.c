@@ -155,6 +155,8 @@ kept_prepare_commit(Writer *w, Tx *tx, Error *err)
 {
     tx->request_len += tx->kept_len;
     tx->kept_len = 0;
+    if (tx->ddl_count)
+        ddl_strip_dead(tx);
     if (!intake_parse(tx, err))
         return false;
     for (u32 i = 0; i < tx->part_count; i++) {
@@ -197,6 +199,7 @@ kept_undo(Writer *w, Tx *tx, u32 ordinal)
 {
     while (tx->mark_count && tx->marks[tx->mark_count - 1].ordinal > ordinal) {
         const KeptMark *m = &tx->marks[--tx->mark_count];
+        ddl_undo(w, tx, m->ordinal - 1);
         const u8 *at = tx_kept(tx) + m->from, *end = tx_kept(tx) + tx->kept_len;
         bool bad;
         /* Records of one request in any order: rows are cut to the lowest. */

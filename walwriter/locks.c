@@ -619,6 +619,36 @@ locks_move_row(Locks *l, u32 table_id, u64 from, u64 to)
     link_lock(l, k);
 }
 
+static bool
+is_row_of(const LockHold *h, u32 table_id, u64 block, u16 key)
+{
+    const LockTag *t = &h->lock->tag;
+    return t->space == LOCK_ROW && t->table_id == table_id && t->key == key && t->id >> 16 == block;
+}
+
+void
+locks_rekey_rows(Locks *l, u32 owner, u32 table_id, u64 block, u16 from, u16 to)
+{
+    for (LockHold *h = l->owners[owner].holds; h; h = h->next_in_owner) {
+        if (!is_row_of(h, table_id, block, from))
+            continue;
+        unlink_lock(l, h->lock);
+        h->lock->tag.key = to;
+        link_lock(l, h->lock);
+    }
+}
+
+void
+locks_drop_rows(Locks *l, u32 owner, u32 table_id, u64 block, LockGranted granted, void *ctx)
+{
+    for (LockHold **at = &l->owners[owner].holds; *at;) {
+        if (is_row_of(*at, table_id, block, 0))
+            drop_hold(l, at, granted, ctx);
+        else
+            at = &(*at)->next_in_owner;
+    }
+}
+
 bool locks_rows_follow(const Locks *l) { return l->waiting > 0 || l->shared_rows > 0; }
 
 /* ---- looking ---- */

@@ -72,6 +72,9 @@ bool locks_release_session(Locks *l, u32 owner, LockTag tag, LockMode mode, Lock
 void locks_release_session_all(Locks *l, u32 owner, LockGranted granted, void *ctx);
 /* The row `from` was replaced by `to` (which nobody can have locked yet): its lock, with holders and queue, follows it. */
 void locks_move_row(Locks *l, u32 table_id, u64 from, u64 to);
+/* Holds of rows that only the owner knows (its private block of a table): kept apart under another key, or released. */
+void locks_rekey_rows(Locks *l, u32 owner, u32 table_id, u64 block, u16 from, u16 to);
+void locks_drop_rows(Locks *l, u32 owner, u32 table_id, u64 block, LockGranted granted, void *ctx);
 /* Somebody waits, or a row has two holders: locks_move_row is worth calling. */
 bool locks_rows_follow(const Locks *l);
 

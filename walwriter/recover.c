@@ -239,15 +239,18 @@ replay_catalog(Replay *r, const Frame *f, Error *err)
     return true;
 }
 
+/* Catalog changes first: the parts are for the tables they make, and for what TRUNCATE leaves (ddl_strip_dead). */
 static bool
 replay_single(Replay *r, const Frame *f, Error *err)
 {
+    if (!replay_catalog(r, f, err))
+        return false;
     for (u32 i = 0; i < f->part_count; i++) {
         if (!world_reserve_part(r->world, &r->parts[i], err))
             return false;
         world_apply_part(r->world, &r->parts[i], f->lsn);
     }
-    return replay_catalog(r, f, err);
+    return true;
 }
 
 /* Takeover: the box still waits for the answer to this commit. Published ones are among them, when death came between publish and answer. */

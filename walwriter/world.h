@@ -113,8 +113,9 @@ const TableShm *world_hide_created(World *w, const TableDef *def, u32 owner);
 const TableShm *world_hide_truncated(World *w, u32 table_id, u32 owner);
 void world_show_table(World *w, u32 table_id); /* a no-op when everybody sees it */
 void world_forget_hidden(World *w, u32 table_id);
-/* The slot whose transaction alone sees what has that id; UINT32_MAX: none. */
-u32 world_hidden_by(World *w, u32 table_id);
+/* The slot whose transaction made the table, and alone knows it, or emptied one that all know; UINT32_MAX: none. */
+u32 world_made_by(World *w, u32 table_id);
+u32 world_emptied_by(World *w, u32 table_id);
 void world_create_table(World *w, const TableDef *def); /* def points to private memory; copied */
 void world_drop_table(World *w, u32 table_id);
 void world_truncate_table(World *w, u32 table_id); /* all blocks out of the directory; ids go on */

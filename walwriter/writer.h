@@ -94,6 +94,16 @@ typedef struct OwnKey {
     RowId id;
 } OwnKey;
 
+/* A catalog change of an open transaction (ddl_stage.c). */
+typedef struct StagedChange {
+    u32 ordinal, id; /* id: of the table or role */
+    u16 kind;
+    u32 len;
+    u8 *payload;     /* its own copy */
+    u64 promise;     /* of memory, for applying it */
+    u64 at;          /* its place among the records of COMMIT */
+} StagedChange;
+
 /* ---- transactions ---- */
 typedef enum TxState { TX_IDLE, TX_PARKED, TX_LOGGED } TxState;
 
@@ -151,6 +161,8 @@ typedef struct Tx {
     u32 mark_count, mark_capacity;
     StagedTable *staged;
     u32 staged_count, staged_capacity;
+    StagedChange *ddl;
+    u32 ddl_count, ddl_capacity;
     OwnKey *own_keys;
     u32 own_count, own_capacity;
     u32 own_mark;      /* how many of them are of accepted requests */
@@ -273,6 +285,22 @@ void kept_drop(Writer *w, Tx *tx);
 
 /* ---- catalog ---- */
 Judged ddl_judge(Writer *w, Tx *tx, Error *err);
+/* Those of a judged request of a transaction that goes on (ddl_stage.c); all or none. */
+MUST_CHECK bool ddl_stage(Writer *w, Tx *tx, Error *err);
+/* The hidden table that the newest of them made, NULL when it made none. */
+const TableShm *ddl_staged_table(Writer *w, const Tx *tx);
+void ddl_undo_last(Writer *w, Tx *tx);
+void ddl_undo(Writer *w, Tx *tx, u32 ordinal);
+/* Before the rows are applied. */
+void ddl_commit(Writer *w, Tx *tx);
+/* Take dead parts out of what COMMIT logs. */
+void ddl_strip_dead(Tx *tx);
+/* The catalog as the transaction sees it: the newest one and its own changes. */
+const TableShm *staged_table(Writer *w, const Tx *tx, u32 table_id);
+const TableDef *staged_find_table(Writer *w, const Tx *tx, Str name);
+bool staged_role(Writer *w, const Tx *tx, u32 role_id, RoleDef *ret);
+bool staged_find_role(Writer *w, const Tx *tx, Str name, RoleDef *ret);
+bool staged_role_owns_any(Writer *w, const Tx *tx, u32 role_id); /* a table that it makes */
 MUST_CHECK bool ddl_check(u16 kind, const u8 *payload, u32 len, Error *err);
 /* Apply a catalog record; shared with recovery. `a` is reset by the caller. */
 void ddl_apply(World *world, Arena *a, u16 kind, const u8 *payload, u32 len);

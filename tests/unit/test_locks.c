@@ -290,6 +290,30 @@ START_TEST(the_lock_follows_its_row)
 }
 END_TEST
 
+/* Rows that only their owner knows have the same ids again: locks of the old ones step aside and come back. */
+START_TEST(locks_of_private_rows_step_aside)
+{
+    LockTag here = {7, LOCK_ROW, 0, 5ull << 16 | 3}, aside = {7, LOCK_ROW, 1, 5ull << 16 | 3}, other = {7, LOCK_ROW, 0, 6ull << 16 | 3};
+    ck_assert_int_eq(take(0, here, LOCK_FOR_UPDATE), LOCK_GRANTED);
+    LockHold *first = locks_find(l, 0, here);
+    ck_assert_int_eq(take(0, other, LOCK_FOR_UPDATE), LOCK_GRANTED);
+    ck_assert_int_eq(take(1, (LockTag){8, LOCK_ROW, 0, 5ull << 16 | 3}, LOCK_FOR_UPDATE), LOCK_GRANTED);
+    locks_rekey_rows(l, 0, 7, 5, 0, 1);
+    ck_assert_ptr_null(locks_find(l, 0, here));
+    ck_assert_ptr_eq(locks_find(l, 0, aside), first);
+    ck_assert_ptr_nonnull(locks_find(l, 0, other));
+    ck_assert_int_eq(take(0, here, LOCK_FOR_UPDATE), LOCK_GRANTED);
+    ck_assert_uint_eq(locks_held_count(l, 0), 3);
+    locks_drop_rows(l, 0, 7, 5, note, NULL);
+    ck_assert_uint_eq(locks_held_count(l, 0), 2);
+    ck_assert_ptr_null(locks_find(l, 0, here));
+    locks_rekey_rows(l, 0, 7, 5, 1, 0);
+    ck_assert_ptr_eq(locks_find(l, 0, here), first);
+    locks_release_all(l, 0, note, NULL);
+    ck_assert_uint_eq(locks_space_count(l, LOCK_ROW), 1);
+}
+END_TEST
+
 START_TEST(watchers_get_nothing)
 {
     ck_assert_int_eq(take(0, row(1), LOCK_FOR_UPDATE), LOCK_GRANTED);
@@ -374,6 +398,7 @@ main(void)
     tcase_add_test(t, session_locks_count_and_outlive_transactions);
     tcase_add_test(t, everything_is_shown);
     tcase_add_test(t, the_lock_follows_its_row);
+    tcase_add_test(t, locks_of_private_rows_step_aside);
     tcase_add_test(t, watchers_get_nothing);
     tcase_add_test(t, cycles_are_found_when_they_close);
     tcase_add_test(t, cycle_through_a_queue_and_an_upgrade);

@@ -711,7 +711,8 @@ START_TEST(hidden_tables)
     u64 digest = store_digest(&s, store_table(s.root, filled), NULL);
     /* made and taken back; made again, emptied, taken back to the first one, emptied, shown */
     ck_assert_ptr_eq(world_hide_created(f.w, &def, 3), world_table(f.w, id));
-    ck_assert_uint_eq(world_hidden_by(f.w, id), 3);
+    ck_assert_uint_eq(world_made_by(f.w, id), 3);
+    ck_assert_uint_eq(world_emptied_by(f.w, id), UINT32_MAX);
     world_publish(f.w, ++f.version);
     s = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
     ck_assert_ptr_null(catalog_find_table(s.root, str_of("hidden")));
@@ -726,10 +727,12 @@ START_TEST(hidden_tables)
     (void)world_hide_truncated(f.w, id, 3);
     ck_assert_msg(world_verify(f.w, &err), "%s", err.message);
     world_show_table(f.w, id);
-    ck_assert_uint_eq(world_hidden_by(f.w, id), UINT32_MAX);
+    ck_assert_uint_eq(world_made_by(f.w, id), UINT32_MAX);
     /* a table with rows: emptied twice and taken back, nothing happened */
     u64 next = world_table(f.w, filled)->dir->next_block, block;
     (void)world_hide_truncated(f.w, filled, 2);
+    ck_assert_uint_eq(world_emptied_by(f.w, filled), 2);
+    ck_assert_uint_eq(world_made_by(f.w, filled), UINT32_MAX);
     ck_assert(world_take_block(f.w, filled, &block, &err));
     (void)world_hide_truncated(f.w, filled, 2);
     world_forget_hidden(f.w, filled);
