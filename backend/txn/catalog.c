@@ -104,7 +104,7 @@ txn_truncate(Txn *t, u32 table_id)
     catrec_put_id(&b, table_id);
     TxnOutcome outcome = ask(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, put_record(t, 0, WAL_TRUNCATE, &b), 1, &a);
     if (outcome == TXN_DONE && txn_is_open(t))
-        noted(own_truncate(txn_own(t), t->ordinal, table_id));
+        noted(own_truncate(txn_own(t), t->ordinal, table_id, (const TableShm *)(uintptr_t)a.row[0]));
     return outcome;
 }
 

@@ -143,9 +143,12 @@ own_drop_table(Own *o, u32 ordinal, u32 table_id)
 }
 
 bool
-own_truncate(Own *o, u32 ordinal, u32 table_id)
+own_truncate(Own *o, u32 ordinal, u32 table_id, const TableShm *hidden)
 {
-    return add_change(o, ordinal, table_id, OWN_TRUNCATE) != NULL;
+    OwnChange *c = add_change(o, ordinal, table_id, OWN_TRUNCATE);
+    if (c)
+        c->hidden = hidden;
+    return c != NULL;
 }
 
 /* ---- tables ---- */
@@ -260,9 +263,10 @@ show_truncate(Own *o, OwnChange *c, OwnTable *t, Error *err)
     TableOwn *empty = ARENA_NEW(o->arena, TableOwn);
     if (!empty)
         return no_memory(err);
-    empty->truncated = true;
     c->before = t->own;
+    c->hidden_before = t->hidden;
     t->own = empty;
+    t->hidden = c->hidden;
     return true;
 }
 
@@ -336,6 +340,7 @@ take_back(Own *o, OwnChange *c)
         return;
     case OWN_TRUNCATE:
         t->own = c->before;
+        t->hidden = c->hidden_before;
         return;
     case OWN_CREATE:
         t->hidden = NULL;

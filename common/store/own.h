@@ -35,7 +35,8 @@ MUST_CHECK bool own_part_begin(Own *o, u32 ordinal, u32 table_id, u32 rows, cons
 void own_accept(Own *o, const u64 row[2], const SlotDirShm *staged);
 MUST_CHECK bool own_create_table(Own *o, u32 ordinal, const TableShm *hidden);
 MUST_CHECK bool own_drop_table(Own *o, u32 ordinal, u32 table_id);
-MUST_CHECK bool own_truncate(Own *o, u32 ordinal, u32 table_id);
+/* hidden: the empty table that stands in its place. */
+MUST_CHECK bool own_truncate(Own *o, u32 ordinal, u32 table_id, const TableShm *hidden);
 void own_undo(Own *o, u32 last_kept);
 
 /* The root of a statement: `published` is pinned, and nobody reads the root made before any more. savepoint: what is noted may be taken back one by one.

@@ -24,15 +24,16 @@ typedef struct OwnChange {
     u64 row[2];
     const SlotDirShm *staged;
     u32 first_run, run_count, old_count;
-    const TableShm *hidden;     /* CREATE */
+    const TableShm *hidden;     /* CREATE, TRUNCATE */
     TableOwn *before;           /* TRUNCATE, once shown: the table's state until then */
+    const TableShm *hidden_before;
 } OwnChange;
 
 /* A table that the transaction changed. */
 typedef struct OwnTable {
     u32 table_id;
     bool dropped, stale;        /* stale: not as the root shows it */
-    const TableShm *hidden;     /* made by the transaction */
+    const TableShm *hidden;     /* made by the transaction, or what its TRUNCATE left */
     TableOwn *own;
     TableShm view;              /* what the root shows, when it does */
 } OwnTable;

@@ -337,7 +337,7 @@ view_own(const TableShm *t, const OwnBlock *own, BlockView *ret)
 static u32
 base_places(const TableShm *t)
 {
-    return t->own->truncated ? 0 : (u32)t->place_count;
+    return (u32)t->place_count;
 }
 
 bool
@@ -437,7 +437,7 @@ u64
 own_row_count(const TableShm *t)
 {
     const TableOwn *o = t->own;
-    u64 n = (o->truncated ? 0 : t->row_count) + o->staged.row_count;
+    u64 n = t->row_count + o->staged.row_count;
     for (u32 i = 0; i < o->chain_count; i++)
         n += o->chain[i].row_count;
     return n;
@@ -447,7 +447,7 @@ u64
 own_live_count(const TableShm *t)
 {
     const TableOwn *o = t->own;
-    u64 gone = t->deleted_count + o->deleted_count, n = o->truncated ? 0 : t->row_count - MIN(gone, t->row_count);
+    u64 gone = t->deleted_count + o->deleted_count, n = t->row_count - MIN(gone, t->row_count);
     n += o->staged.live_count;
     for (u32 i = 0; i < o->chain_count; i++)
         n += o->chain[i].live_count;

@@ -37,7 +37,6 @@ typedef struct OwnDeletes {
 } OwnDeletes;
 
 typedef struct TableOwn {
-    bool truncated;  /* the table's own rows are gone */
     OwnBlock staged;
     OwnBlock *chain; /* ascending by block id */
     u32 chain_count, chain_capacity;

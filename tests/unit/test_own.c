@@ -49,6 +49,8 @@ typedef struct Run {
     u32 staged_fill;
     u64 chain[BLOCKS_MAX];
     u32 chain_count, chain_fill;
+    TableShm empty[64]; /* what TRUNCATE leaves */
+    u32 empty_count;
     FixPart *part;
 } Run;
 
@@ -443,7 +445,12 @@ step(Run *r)
         if (random_below(4) == 0)
             r->savepoint = 0;
         else if (random_below(20) == 0) {
-            ck_assert(own_truncate(r->own, ++r->ordinal, r->f.table_id));
+            TableShm *empty = &r->empty[r->empty_count++ % COUNT_OF(r->empty)];
+            *empty = *world_t(r);
+            empty->place_count = empty->row_count = empty->deleted_count = 0;
+            empty->open_block = NO_BLOCK;
+            empty->open_rows = 0;
+            ck_assert(own_truncate(r->own, ++r->ordinal, r->f.table_id, empty));
             r->truncated = r->truncated ? r->truncated : r->ordinal;
             for (u32 i = 0; i < r->row_count; i++)
                 if (is_visible(&r->rows[i]))
