@@ -50,6 +50,8 @@ advisory(Session *s, const AdvisoryOp *op, u32 arg_count, const Value *args)
 {
     u64 key = arg_count == 1 ? (u64)args[0].i64v : arg_count == 2 ? (u64)(u32)args[0].i32v << 32 | (u32)args[1].i32v : 0;
     bool done = txn_advisory(s->txn, key, arg_count, op->shared, op->wait, op->what);
+    if (op->what == ADVISORY_SESSION || op->what == ADVISORY_UNLOCK_ALL)
+        s->advisory_locks = op->what == ADVISORY_SESSION;
     if (!done && op->what == ADVISORY_UNLOCK)
         session_notice(s, REPLY_WARNING, ERR_WARNING,
                        op->shared ? "you don't own a lock of type ShareLock" : "you don't own a lock of type ExclusiveLock");

@@ -121,6 +121,7 @@ typedef struct Session {
     Transaction transaction;
     i64 now_us;          /* when the transaction began */
     i64 statement_us;    /* when the Query or Execute came */
+    bool advisory_locks; /* of the session: there may be some */
     bool signed_in, skip_to_sync, in_extended, recovering, ready_due;
     const char *source;  /* text of the running statement, for log lines */
 } Session;

@@ -183,6 +183,9 @@ discard(Session *s, const BStmt *b)
     session_apply_gucs(s);
     prepared_drop_all(s);
     plans_drop_all(s);
+    if (s->advisory_locks)
+        (void)txn_advisory(s->txn, 0, 0, false, LOCK_WAIT, ADVISORY_UNLOCK_ALL);
+    s->advisory_locks = false;
     return "DISCARD ALL";
 }
 

@@ -326,7 +326,10 @@ BEGIN; VACUUM tx; ROLLBACK;
 BEGIN; DISCARD ALL; ROLLBACK;
 BEGIN; DISCARD PLANS; ANALYZE; DEALLOCATE ALL; COMMIT;
 VACUUM;
+SELECT pg_advisory_lock(7), pg_advisory_lock_shared(8);
 DISCARD ALL;
+SELECT pg_advisory_unlock(7);
+SELECT pg_advisory_unlock_shared(8);
 
 -- several statements in one message
 SELECT 1\; SELECT 2;
