@@ -229,6 +229,8 @@ exec_build(Exec *e, const PlanNode *n)
         return new_pipeline(e, sort_source(e, n));
     case PN_LIMIT:
         return new_pipeline(e, limit_source(e, n));
+    case PN_SYSTEM:
+        return new_pipeline(e, system_source(e, n));
     case PN_LOCK:
         return new_pipeline(e, lock_source(e, n));
     }

@@ -9,7 +9,7 @@
 typedef struct ValuesSource {
     Source source;
     Exec *exec;
-    Vec *columns;
+    const Value *cells; /* [row][slot]; NULL: the node's expressions */
 } ValuesSource;
 
 static void
@@ -33,14 +33,15 @@ values_run(Source *s, void *state, Worker *w, u64 morsel)
     (void)state;
     ValuesSource *vs = (ValuesSource *)s;
     const PlanNode *n = s->node;
-    u32 first = (u32)morsel * VEC_SIZE, count = MIN((u32)VEC_SIZE, n->values.row_count - first);
+    u32 first = (u32)morsel * VEC_SIZE, count = (u32)MIN((u64)VEC_SIZE, s->row_count - first);
     Vec *columns = ARENA_ARRAY(w->arena, Vec, n->slot_count);
     for (u32 c = 0; c < n->slot_count; c++) {
         columns[c] = (Vec){.phys = n->slots[c].phys, .scale = n->slots[c].scale};
         columns[c].data = arena_alloc(w->arena, (size_t)count * phys_width(n->slots[c].phys));
         columns[c].null_mask = arena_alloc(w->arena, count);
         for (u32 i = 0; i < count; i++) {
-            Value x = plan_value(w->arena, n->values.rows[first + i][c], &vs->exec->ctx->env);
+            Value x = vs->cells ? vs->cells[(u64)(first + i) * n->slot_count + c]
+                                : plan_value(w->arena, n->values.rows[first + i][c], &vs->exec->ctx->env);
             set_value(&columns[c], i, &x);
         }
     }
@@ -49,14 +50,21 @@ values_run(Source *s, void *state, Worker *w, u64 morsel)
 }
 
 Source *
-values_source(Exec *e, const PlanNode *n)
+cells_source(Exec *e, const PlanNode *n, const Value *cells, u32 row_count)
 {
     ValuesSource *s = ARENA_NEW(e->arena, ValuesSource);
     s->exec = e;
-    s->source = (Source){.node = n, .run = values_run, .row_count = n->values.row_count};
-    s->source.morsel_count = (n->values.row_count + VEC_SIZE - 1) / VEC_SIZE;
+    s->cells = cells;
+    s->source = (Source){.node = n, .run = values_run, .row_count = row_count};
+    s->source.morsel_count = (row_count + VEC_SIZE - 1) / VEC_SIZE;
     s->source.single_batch = s->source.morsel_count <= 1;
     return &s->source;
+}
+
+Source *
+values_source(Exec *e, const PlanNode *n)
+{
+    return cells_source(e, n, NULL, n->values.row_count);
 }
 
 /* ---- filter ---- */

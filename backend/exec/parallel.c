@@ -58,6 +58,18 @@ exec_max_workers(void)
     return pool.threads ? pool.threads : pool.cores;
 }
 
+const Shm *
+exec_shm(void)
+{
+    return pool.shm;
+}
+
+u32
+exec_own_slot(void)
+{
+    return pool.own_slot;
+}
+
 void
 worker_check(Worker *w)
 {

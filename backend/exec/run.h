@@ -139,6 +139,9 @@ void exec_parallel(Exec *e, u32 wanted, u64 count, TaskFn fn, void *ctx);
 /* fn once a worker (task = worker index). */
 void exec_on_workers(Exec *e, u32 wanted, TaskFn fn, void *ctx);
 void worker_check(Worker *w);
+/* The areas, as exec_init got them; NULL in tests. */
+const Shm *exec_shm(void);
+u32 exec_own_slot(void);
 
 /* ---- memory.c ---- */
 void exec_charge(Exec *e, u64 bytes);
@@ -207,6 +210,9 @@ Source *rows_source(Exec *e, const PlanNode *node, const RowFlat *flat, const u3
 /* ---- operators: each adds itself to a pipeline, or makes a new one's source ---- */
 Source *scan_source(Exec *e, const PlanNode *n);
 Source *values_source(Exec *e, const PlanNode *n);
+/* Rows of single values, one a slot. */
+Source *cells_source(Exec *e, const PlanNode *n, const Value *cells, u32 row_count);
+Source *system_source(Exec *e, const PlanNode *n);
 Source *key_source(Exec *e, const PlanNode *n);
 Op *filter_op(Exec *e, const PlanNode *n);
 Op *project_op(Exec *e, const PlanNode *n);

@@ -50,14 +50,14 @@ static FieldKind
 field_kind(const Vec *v, TypeId type, bool binary)
 {
     bool is_int = type == TYPE_INT2 || type == TYPE_INT4 || type == TYPE_INT8;
-    if (v->phys == PHYS_STR && (binary || type != TYPE_BYTEA))
+    if (v->phys == PHYS_STR && (binary ? type != TYPE_INET : type != TYPE_BYTEA))
         return FIELD_STR;
     if (binary && v->phys == PHYS_I16 && type != TYPE_CHAR)
         return FIELD_I16_BINARY;
     if (binary && v->phys == PHYS_I32)
         return FIELD_I32_BINARY;
     /* A time or timestamp is its microseconds on the wire, too, infinities included. */
-    if (binary && v->phys == PHYS_I64 && type != TYPE_OID)
+    if (binary && v->phys == PHYS_I64 && !type_is_u32(type))
         return FIELD_I64_BINARY;
     if (!binary && is_int && (v->phys == PHYS_I16 || v->phys == PHYS_I32 || v->phys == PHYS_I64))
         return FIELD_INT_TEXT;

@@ -40,6 +40,7 @@ node_name(const PlanNode *n)
     case PN_APPEND: return "Append";
     case PN_SHARED: return n->shared.work ? "WorkTable Scan" : "CTE Scan";
     case PN_REPEAT: return "Repeat";
+    case PN_SYSTEM: return "System Scan";
     case PN_LOCK: return "LockRows";
     }
     return "?";

@@ -30,6 +30,7 @@ typedef enum PlanNodeKind {
     PN_APPEND,    /* the rows of left, then those of right */
     PN_SHARED,    /* rows of an entry of WITH that are computed once for the statement */
     PN_REPEAT,    /* each row as often as the input's last column says, which goes */
+    PN_SYSTEM,    /* the rows of a relation of the system */
     PN_LOCK,      /* locks the rows it passes on, as many as the LIMIT above it wants */
 } PlanNodeKind;
 
@@ -179,6 +180,7 @@ struct PlanNode {
         bool append_marked; /* the last slot is the side: 1 or 2 */
         struct { u32 cte; bool work; } shared; /* work: in its own recursive part, the rows of the last round */
         PlanLock lock;
+        struct { u32 table_id; u16 *columns; } system; /* the relation's columns of the slots */
     };
 };
 

@@ -7,6 +7,7 @@
  * rest is one program over the columns it needs. Columns that only conditions need do not leave the scan.
  */
 #include "backend/plan/planner.h"
+#include "common/store/system.h"
 
 static const BExpr *
 column_of(const BExpr *e, u16 rel)
@@ -401,6 +402,30 @@ plan_shared(FromPlanner *f, u16 rel)
     return n;
 }
 
+static PlanNode *
+plan_system(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList *conjuncts)
+{
+    const BRel *r = &f->query->rels[rel];
+    ColumnSet all = column_set_copy(f, need);
+    for (u32 i = 0; i < conjuncts->count; i++)
+        column_set_add_expr(f, &all, conjuncts->items[i]);
+    u32 count;
+    u16 *columns = needed_columns(f, rel, &all, &count);
+    PlanNode *n = node_new(f->p, PN_SYSTEM, count);
+    n->system.table_id = r->table_id;
+    n->system.columns = columns;
+    n->rows = 100;
+    n->cost = 1;
+    n->alias = r->alias;
+    n->table = system_table_def(system_table_of(r->table_id))->name;
+    for (u32 i = 0; i < count; i++) {
+        const BColumn *bc = &r->columns[columns[i]];
+        n->slots[i] = (PlanSlot){.leaf = LEAF_COLUMN, .rel = rel, .column = columns[i], .type = bc->type, .typmod = -1, .phys = phys_of(bc->type, -1),
+                                 .nullable = true, .stable = true};
+    }
+    return plan_filter(f->p, n, conjuncts);
+}
+
 PlanNode *
 plan_relation(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList *conjuncts)
 {
@@ -418,7 +443,7 @@ plan_relation(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList
     case BREL_APPEND:
         return plan_filter(f->p, plan_append(f, rel), conjuncts);
     case BREL_SYSTEM:
-        break;
+        return plan_system(f, rel, need, conjuncts);
     }
-    err_throw(ERR_FEATURE_NOT_SUPPORTED, "system relations are not supported yet");
+    err_throw(ERR_INTERNAL_ERROR, "unknown relation kind %d", (int)f->query->rels[rel].kind);
 }

@@ -8,6 +8,8 @@
  */
 #include "backend/sql/bind.h"
 
+#include "common/store/system.h"
+
 /* ---- tables ---- */
 
 const TableDef *
@@ -36,6 +38,21 @@ bind_table(Binder *b, const AName *n)
     }
     err.position = bind_position(b, n->at);
     err_rethrow(&err);
+}
+
+/* A table, or a relation of the system, whose schema is looked through first. */
+static const TableDef *
+find_relation(Binder *b, const AName *n)
+{
+    Str schema = n->count > 1 ? n->parts[n->count - 2] : STR_LIT("pg_catalog");
+    const TableDef *t = n->count <= 3 ? system_find_table(schema, n->parts[n->count - 1]) : NULL;
+    return t ? t : bind_table(b, n);
+}
+
+static bool
+is_system(const TableDef *t)
+{
+    return t->table_id < FIRST_TABLE_ID;
 }
 
 /* ---- relations and their names ---- */
@@ -90,7 +107,7 @@ bind_add_table(Scope *s, const TableDef *t, const AAlias *alias, u16 *ret_rel)
 {
     Arena *a = s->b->arena;
     BRel *rel = ARENA_NEW(a, BRel);
-    rel->kind = BREL_TABLE;
+    rel->kind = is_system(t) ? BREL_SYSTEM : BREL_TABLE;
     rel->alias = arena_str(a, alias ? alias->name : t->name);
     rel->table_id = t->table_id;
     rel->schema_version = t->schema_version;
@@ -334,8 +351,9 @@ bind_from_item(Scope *s, const AFrom *f, NsItem **ret_columns)
         } else if (cte) {
             *ret_columns = add_named(s, cte, f->alias, &from->rel);
         } else {
-            const TableDef *t = bind_table(b, &f->name);
-            bind_right(b, t, ACL_SELECT);
+            const TableDef *t = find_relation(b, &f->name);
+            if (!is_system(t)) /* everybody may read those of the system */
+                bind_right(b, t, ACL_SELECT);
             *ret_columns = bind_add_table(s, t, f->alias, &from->rel);
         }
     }
@@ -399,6 +417,12 @@ bind_find_column(Scope *s, Str name, u32 at)
     return found ? use_column(s, found, bind_position(s->b, at)) : NULL;
 }
 
+static const char *
+schema_of(const TableDef *t)
+{
+    return is_system(t) ? system_table_schema(system_table_of(t->table_id)) : "public";
+}
+
 /* The visible item of a name with perhaps a schema before it; NULL: none. */
 static const NsItem *
 find_item(Scope *s, const AName *n, u32 parts)
@@ -408,7 +432,7 @@ find_item(Scope *s, const AName *n, u32 parts)
         const NsItem *item = LIST_AT(s->items, NsItem, i);
         if (!item->has_name || !item->rel_visible || !str_eq(item->name, name))
             continue;
-        bool schema = parts == 1 || (item->table && !item->has_alias && str_eq(n->parts[parts - 2], STR_LIT("public")));
+        bool schema = parts == 1 || (item->table && !item->has_alias && str_eq(n->parts[parts - 2], str_of(schema_of(item->table))));
         bool database = parts < 3 || str_eq(n->parts[0], str_of(s->b->ctx->database));
         if (schema && database)
             return item;
@@ -443,6 +467,15 @@ missing_item(Scope *s, const AName *n, u32 parts)
         err_rethrow(&err);
     }
     bind_fail(s->b, n->at, ERR_UNDEFINED_TABLE, "missing FROM-clause entry for table \"%.*s\"", (int)name.len, name.ptr);
+}
+
+static bool
+has_table(const Scope *s)
+{
+    for (u32 i = 0; i < s->rels.count; i++)
+        if (LIST_AT(s->rels, BRel, i)->kind == BREL_TABLE)
+            return true;
+    return false;
 }
 
 static void
@@ -482,7 +515,7 @@ bind_column_ref(Scope *s, const AExpr *e)
             r = bind_outer_column(s, n);
         if (r)
             return r;
-        refuse_system_column(s, n, s->tables.count > 0);
+        refuse_system_column(s, n, has_table(s));
         if (find_item(s, n, 1))
             bind_unsupported(b, e->at, "a whole-row reference");
         suggest_column(s, (Str){0}, name, n->at);
@@ -497,7 +530,7 @@ bind_column_ref(Scope *s, const AExpr *e)
     const NsColumn *c = find_in_item(b, item, name, n->at);
     if (c)
         return use_column(s, c, bind_position(b, n->at));
-    refuse_system_column(s, n, item->table != NULL);
+    refuse_system_column(s, n, item->table && !is_system(item->table));
     suggest_column(s, n->parts[n->count - 2], name, n->at);
 }
 
@@ -507,7 +540,8 @@ bind_new_target(Scope *s, BExpr *e, Str name)
     BTarget *t = ARENA_NEW(s->b->arena, BTarget);
     t->expr = e;
     t->name = arena_str(s->b->arena, name);
-    if (e->kind == BX_COLUMN && LIST_AT(s->rels, BRel, e->rel)->kind == BREL_TABLE) {
+    BRelKind kind = e->kind == BX_COLUMN ? LIST_AT(s->rels, BRel, e->rel)->kind : BREL_VALUES;
+    if (kind == BREL_TABLE || kind == BREL_SYSTEM) {
         t->table_oid = LIST_AT(s->rels, BRel, e->rel)->table_id;
         t->attribute = (u16)(e->column + 1);
     }

@@ -57,3 +57,17 @@ txn_signal(Txn *t, u32 slot, u32 generation, BackendSignal what)
     put_le64(area + 8, (u64)what);
     return ask(t, REQ_SIGNAL, 0, 16, 0, &a) == TXN_DONE && a.rows == 1;
 }
+
+const LockRow *
+txn_list_locks(Txn *t, Arena *a, u32 *ret_count)
+{
+    Answer answer;
+    *ret_count = 0;
+    if (ask(t, REQ_LIST_LOCKS, 0, 0, 0, &answer) != TXN_DONE)
+        return NULL;
+    u64 bytes = MIN(answer.rows, (u64)BOX_ANSWER_BYTES) / sizeof(LockRow) * sizeof(LockRow);
+    LockRow *rows = arena_alloc(a, bytes + 1);
+    memcpy(rows, t->box->answer, bytes);
+    *ret_count = (u32)(bytes / sizeof *rows);
+    return rows;
+}

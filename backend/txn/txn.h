@@ -87,6 +87,8 @@ TxnOutcome txn_lock_table(Txn *t, u32 table_id, u32 schema_version, TableLockMod
 /* true: granted, or released. key_class 1: one bigint, 2: two integers, the first in the upper half. */
 bool txn_advisory(Txn *t, u64 key, u32 key_class, bool shared, LockWait wait, AdvisoryWhat what);
 
+/* The lock table as it is now, in a's memory; as much of it as an answer holds. */
+const LockRow *txn_list_locks(Txn *t, Arena *a, u32 *ret_count);
 /* Cancel or end another session, if the role may (42501): the walwriter sends the signal. false: it is gone. */
 bool txn_signal(Txn *t, u32 slot, u32 generation, BackendSignal what);
 

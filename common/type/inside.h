@@ -97,6 +97,11 @@ i16 char_in(Str in);
 bool bytea_in(Arena *a, Str in, Str *ret, Error *err);
 void bytea_out(ByteBuf *to, const TypeFormat *f, Str v);
 
+/* inet.c */
+bool inet_in(Arena *a, Str in, Str *ret, Error *err);
+bool inet_recv(Arena *a, const u8 *data, u32 len, Str *ret, Error *err);
+void inet_send(ByteBuf *to, Str text);
+
 /* uuid.c */
 bool uuid_in(Str in, Pair *ret, Error *err);
 u32 uuid_out(const Pair *v, char *to);

@@ -146,6 +146,7 @@ phys_of(TypeId t, i32 typmod)
         return PHYS_I32;
     case TYPE_INT8:
     case TYPE_OID:
+    case TYPE_XID:
     case TYPE_TIME:
     case TYPE_TIMESTAMP:
     case TYPE_TIMESTAMPTZ:
@@ -165,6 +166,7 @@ phys_of(TypeId t, i32 typmod)
         return PHYS_INTERVAL;
     case TYPE_TEXT:
     case TYPE_BYTEA:
+    case TYPE_INET:
     case TYPE_VARCHAR:
     case TYPE_NAME:
     case TYPE_UNKNOWN:

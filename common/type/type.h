@@ -146,6 +146,8 @@ const char *type_format(Arena *a, TypeId t, i32 typmod);
 
 /* ---- physical form ---- */
 PhysType phys_of(TypeId t, i32 typmod);
+/* Unsigned 32 bits, held as an integer of 8 bytes. */
+static inline bool type_is_u32(TypeId t) { return t == TYPE_OID || t == TYPE_XID; }
 u32 phys_width(PhysType p);                  /* bytes in a vector: 1, 2, 4, 8, 4, 8, 8, 16, 24, 16, 16, 16 */
 static inline i32 numeric_typmod(u32 precision, u32 scale) { return (i32)((precision << 16) | scale) + 4; }
 static inline u32 numeric_precision(i32 typmod) { return (u32)(typmod - 4) >> 16; }

@@ -65,7 +65,7 @@ integer_in(TypeId t, Str in, Value *ret, Error *err)
         ret->i16v = (i16)v;
     else if (t == TYPE_INT8)
         ret->i64v = v;
-    else if (t == TYPE_OID)
+    else if (type_is_u32(t))
         ret->i64v = (u32)v;
     else
         ret->i32v = (i32)v;
@@ -85,6 +85,7 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
     case TYPE_INT4:
     case TYPE_INT8:
     case TYPE_OID:
+    case TYPE_XID:
         ok = integer_in(t, in, &v, err);
         break;
     case TYPE_FLOAT4:
@@ -117,6 +118,9 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
         break;
     case TYPE_INTERVAL:
         ok = interval_in(f, typmod, in, &v.interval, err);
+        break;
+    case TYPE_INET:
+        ok = inet_in(a, in, &v.str, err);
         break;
     case TYPE_BYTEA:
         ok = bytea_in(a, in, &v.str, err);
@@ -204,7 +208,7 @@ fixed_recv(TypeId t, i32 typmod, const u8 *data, Value *ret, Error *err)
         ret->i16v = (i16)get_be16(data);
         break;
     case 4:
-        if (t == TYPE_OID)
+        if (type_is_u32(t))
             ret->i64v = get_be32(data);
         else
             ret->i32v = (i32)get_be32(data);
@@ -251,6 +255,7 @@ value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, 
     case TYPE_INT4:
     case TYPE_INT8:
     case TYPE_OID:
+    case TYPE_XID:
     case TYPE_FLOAT4:
     case TYPE_FLOAT8:
     case TYPE_DATE:
@@ -271,6 +276,9 @@ value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, 
     case TYPE_NAME:
     case TYPE_UNKNOWN:
         ok = text_in(t, typmod, (Str){(const char *)data, len}, &v, err);
+        break;
+    case TYPE_INET:
+        ok = inet_recv(a, data, len, &v.str, err);
         break;
     case TYPE_BYTEA:
         v.str = (Str){(const char *)data, len};
@@ -422,7 +430,7 @@ phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at)
         buf_be32(to, LOAD(u32, at));
         return;
     case PHYS_I64:
-        if (t == TYPE_OID)
+        if (type_is_u32(t))
             buf_be32(to, (u32)LOAD(u64, at));
         else
             buf_be64(to, LOAD(u64, at));
@@ -451,7 +459,10 @@ phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at)
     }
     case PHYS_STR: {
         Str s = LOAD(Str, at);
-        buf_put(to, s.ptr, s.len);
+        if (t == TYPE_INET)
+            inet_send(to, s);
+        else
+            buf_put(to, s.ptr, s.len);
         return;
     }
     case PHYS_COUNT:
