@@ -192,6 +192,8 @@ to_text(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, boo
     } else {
         ByteBuf buf = {0};
         value_out(&buf, f, v);
+        if (v->type == TYPE_INET && !memchr(v->str.ptr, '/', v->str.len)) /* the output leaves out the bits of a single address */
+            buf_str(&buf, memchr(v->str.ptr, ':', v->str.len) ? "/128" : "/32");
         char *copy = buf.failed ? NULL : arena_strndup(a, (const char *)buf.data, buf.len);
         s = (Str){copy, (u32)buf.len};
         buf_free(&buf);
