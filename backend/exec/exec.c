@@ -305,14 +305,20 @@ pull_open(Exec *e, const PlanNode *node)
 }
 
 static void
-start_pull(Pull *p)
+set_pipeline(Pull *p, Pipeline *pipeline)
 {
-    p->p = exec_build(p->e, p->node);
+    p->p = pipeline;
     p->direct = p->p->source->single_batch && !p->p->fan_out;
     p->sink = (Op){.push = p->direct ? hold_batch : keep_rows};
     if (!p->direct)
         p->types = rows_types(p->e->arena, p->node->slots, p->node->slot_count);
     pipeline_add(p->p, &p->sink);
+}
+
+static void
+start_pull(Pull *p)
+{
+    set_pipeline(p, exec_build(p->e, p->node));
 }
 
 void
@@ -326,6 +332,23 @@ pull_prepare(Pull *p)
 {
     if (!p->p)
         start_pull(p);
+}
+
+void
+pull_keep(Pull *p)
+{
+    Exec *e = p->e;
+    RowStore *store = ARENA_NEW(e->arena, RowStore);
+    RowFlat *flat = ARENA_NEW(e->arena, RowFlat);
+    Batch b;
+    store->types = pull_row_types(e, p->node);
+    store->column_count = p->column_count;
+    while (e->root->lock_outcome == TXN_DONE && pull_next(p, &b))
+        rows_append(&e->workers[0], e->workers[0].arena, store, &b);
+    rows_flatten(e, &store, 1, store->types, store->column_count, flat);
+    Pull kept = {.e = e, .node = p->node, .column_count = p->column_count, .limit = UINT64_MAX, .columns = p->columns, .text = p->text};
+    *p = kept;
+    set_pipeline(p, new_pipeline(e, rows_source(e, NULL, flat, NULL, flat->row_count)));
 }
 
 RowColumn *
@@ -523,18 +546,33 @@ exec_open_measured(ExecContext *ctx, const Plan *plan)
     return e;
 }
 
+/* Subqueries that capture nothing have locked when the execution was made; the others lock when they run, so all rows are kept. */
+TxnOutcome
+exec_take_locks(Exec *e, Pull *pull)
+{
+    if (e->lock_outcome == TXN_DONE)
+        pull_prepare(pull);
+    if (e->lock_outcome == TXN_DONE && e->plan->locks_late)
+        pull_keep(pull);
+    TxnOutcome o = e->lock_outcome;
+    if (o == TXN_DONE)
+        return o;
+    Txn *t = e->ctx->txn;
+    exec_close(e);
+    txn_leave_snapshot(t);
+    return o;
+}
+
 ExecOutcome
 exec_open_locking(ExecContext *ctx, const Plan *plan, bool measured, Exec **ret)
 {
     for (;;) {
         Exec *e = measured ? exec_open_measured(ctx, plan) : exec_open(ctx, plan);
-        pull_prepare(e->pull);
-        TxnOutcome o = e->lock_outcome;
+        TxnOutcome o = exec_take_locks(e, e->pull);
         if (o == TXN_DONE) {
             *ret = e;
             return EXEC_DONE;
         }
-        exec_close(e);
         if (o == TXN_REPLAN)
             return EXEC_REPLAN;
     }

@@ -4,8 +4,8 @@
  *
  * Runs while the plan is built, on the session's thread, so that no row leaves before the last lock is held. As many rows are asked for as LIMIT and
  * OFFSET still want; with SKIP LOCKED those that others hold drop out and more are asked for. A row that has changed meanwhile makes the answer
- * RETRY: it stands in Exec.lock_outcome, everything ends early, and the driver (exec_open_locking, write.c) throws the execution away and runs
- * the statement again at the newer snapshot, keeping its locks.
+ * RETRY: it stands in lock_outcome of the outermost execution, everything ends early (still on its snapshot), and the driver (exec_open_locking, write.c)
+ * throws the execution away and runs the statement again at the newer snapshot, keeping its locks.
  *
  * Rows of the transaction itself (STAGED_BLOCK) need no lock.
  */
@@ -50,7 +50,7 @@ lock_table_rows(Locker *l, const PlanRowLock *lock, const Batch *b, u32 count)
     if (asked) {
         TxnOutcome o = ask(l, lock, asked, granted);
         if (o != TXN_DONE) {
-            l->exec->lock_outcome = o;
+            l->exec->root->lock_outcome = o;
             return 0;
         }
         if (lock->wait != LOCK_SKIP)
@@ -69,7 +69,7 @@ static void
 lock_batch(Locker *l, const Batch *b)
 {
     Worker *w = &l->exec->workers[0];
-    for (u32 at = 0; at < b->count && l->wanted && l->exec->lock_outcome == TXN_DONE;) {
+    for (u32 at = 0; at < b->count && l->wanted && l->exec->root->lock_outcome == TXN_DONE;) {
         u32 count = (u32)MIN(MIN((u64)(b->count - at), l->wanted), (u64)BOX_LOCK_ROWS);
         for (u32 i = 0; i < count; i++)
             l->rows[i] = (u16)(at + i);
@@ -112,7 +112,7 @@ lock_source(Exec *e, const PlanNode *n)
     Pull *pull = pull_open(e, n->left);
     if (l.wanted != UINT64_MAX)
         pull_few(pull);
-    while (l.wanted && e->lock_outcome == TXN_DONE && pull_next(pull, &b))
+    while (l.wanted && e->root->lock_outcome == TXN_DONE && pull_next(pull, &b))
         lock_batch(&l, &b);
     RowFlat *flat = ARENA_NEW(e->arena, RowFlat);
     rows_flatten(e, &l.kept, 1, l.kept->types, n->slot_count, flat);

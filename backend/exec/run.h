@@ -110,6 +110,10 @@ Pull *pull_open(Exec *e, const PlanNode *node);
 void pull_few(Pull *p);
 /* Runs what must be complete before the first row leaves: builds of joins, sorts, groups, locks. */
 void pull_prepare(Pull *p);
+/* Runs it to the end and keeps all rows. */
+void pull_keep(Pull *p);
+/* All locks of the statement, before its first row leaves. Not TXN_DONE: the execution is closed, and the snapshot has moved. */
+TxnOutcome exec_take_locks(Exec *e, Pull *pull);
 /* What a pull gives, to be kept beyond the next one. */
 RowColumn *pull_row_types(Exec *e, const PlanNode *n);
 bool pull_next(Pull *p, Batch *ret);

@@ -228,12 +228,9 @@ run_once(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returning
         return TXN_REPLAN;
     }
     Pull *pull = pull_open(e, plan->root);
-    pull_prepare(pull);
-    if (e->lock_outcome != TXN_DONE) {
-        TxnOutcome outcome = e->lock_outcome;
-        exec_close(e);
-        return outcome;
-    }
+    TxnOutcome locked = exec_take_locks(e, pull);
+    if (locked != TXN_DONE)
+        return locked;
     Writer w;
     if (stmt->kind == BST_INSERT)
         open_insert(&w, e, table, stmt);

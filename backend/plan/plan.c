@@ -166,6 +166,7 @@ plan_part(Arena *a, const BStmt *stmt, const Root *root, Plan *const *ctes, cons
     set_columns(part, a, q);
     part->node_count = p.node_count;
     part->serial = p.serial;
+    part->locks = p.locks;
     return part;
 }
 
@@ -195,6 +196,21 @@ plan_subs(Plan *plan, Arena *a, const BStmt *stmt, const Root *root)
         const BSub *sub = stmt->subs[i];
         plan->subs[i] = plan_part(a, stmt, root, plan->ctes, sub->kind == BSUB_EXISTS ? exists_query(a, sub->query) : sub->query);
     }
+}
+
+static void
+note_locks(Plan *plan)
+{
+    bool captures = false;
+    for (u32 i = 0; i < plan->sub_count; i++) {
+        plan->locks |= plan->subs[i]->locks;
+        captures |= plan->stmt->subs[i]->capture_count > 0;
+    }
+    for (u32 i = 0; i < plan->cte_count; i++) {
+        plan->locks |= plan->ctes[i] && plan->ctes[i]->locks;
+        plan->locks |= plan->steps[i] && plan->steps[i]->locks;
+    }
+    plan->locks_late = plan->locks && captures;
 }
 
 Plan *
@@ -227,5 +243,6 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
     plan->locks = p.locks;
     plan->serial = p.serial;
     plan_subs(plan, a, stmt, root);
+    note_locks(plan);
     return plan;
 }

@@ -29,7 +29,8 @@ typedef struct Plan {
     struct PlanExpr *returning; /* RETURNING: column_count expressions over the rows of root; NULL: none */
     u64 catalog_version;     /* bound to this; another one: bind again */
     u32 node_count;
-    bool locks;              /* locks rows: runs by exec_open_locking */
+    bool locks;              /* locks rows, subqueries included: runs by exec_open_locking */
+    bool locks_late;         /* locks may be asked for when rows are already on their way: a subquery with captures, or what it refers to */
     bool serial;             /* calls a SERIAL function, or has a subquery with captures: one thread, rows in order */
     u32 sub_count;           /* the statement's subqueries (BStmt.subs), inner ones first */
     struct Plan **subs;

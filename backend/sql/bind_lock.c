@@ -156,6 +156,8 @@ lock_named(Scope *s, const AName *n, const ALocking *l)
         if (item->has_name && str_eq(item->name, n->parts[0])) {
             if (item->is_join)
                 bind_fail(b, n->at, ERR_FEATURE_NOT_SUPPORTED, "%s cannot be applied to a join", clause_name(l->mode));
+            if (s->query->rels[rel].kind == BREL_CTE)
+                bind_fail(b, n->at, ERR_FEATURE_NOT_SUPPORTED, "%s cannot be applied to a WITH query", clause_name(l->mode));
             lock_relation(b, s->query, rel, l->mode, l->wait);
             return;
         }

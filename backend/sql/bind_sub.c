@@ -88,8 +88,6 @@ bind_framed(Scope *s, const ASelect *sel, SubFrame *frame)
     BQuery *q = bind_query(b, sel, true);
     b->outer = outer;
     b->frame = before;
-    if (q->lock_count)
-        bind_unsupported(b, sel->at, "locking rows in a subquery of an expression");
     return q;
 }
 

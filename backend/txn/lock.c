@@ -9,7 +9,7 @@
 TxnOutcome
 txn_lock_rows(Txn *t, u32 table_id, u32 schema_version, RowLockMode mode, LockWait wait, const RowId *rows, u32 n, u64 *ret_bits)
 {
-    Answer a;
+    Error err;
     ensure(n <= BOX_LOCK_ROWS);
     if (n == 0)
         return TXN_DONE;
@@ -20,10 +20,25 @@ txn_lock_rows(Txn *t, u32 table_id, u32 schema_version, RowLockMode mode, LockWa
     put_le32(p + 12, n);
     for (u32 i = 0; i < n; i++)
         put_le64(p + 16 + 8ull * i, rows[i]);
-    TxnOutcome outcome = ask(t, REQ_LOCK, 0, record_frame(area, BOX_LOCK_ROWS_RECORD, 0, 16 + 8 * n), 1, &a);
-    if (outcome == TXN_DONE)
-        memcpy(ret_bits, t->box->ans_bits, (n + 63) / 64 * sizeof *ret_bits);
+    ask_post(t, REQ_LOCK, 0, record_frame(area, BOX_LOCK_ROWS_RECORD, 0, 16 + 8 * n), 1);
+    Answer a = ask_collect(t, &err);
+    if (a.status == ANS_RETRY || a.status == ANS_REPLAN) { /* the statement still stands on its snapshot */
+        t->lock_status = a.status;
+        t->lock_version = a.version;
+        return a.status == ANS_RETRY ? TXN_RETRY : TXN_REPLAN;
+    }
+    TxnOutcome outcome = ask_settle(t, &a, &err);
+    memcpy(ret_bits, t->box->ans_bits, (n + 63) / 64 * sizeof *ret_bits);
     return outcome;
+}
+
+void
+txn_leave_snapshot(Txn *t)
+{
+    Answer a = {.status = t->lock_status, .version = t->lock_version};
+    ensure(a.status == ANS_RETRY || a.status == ANS_REPLAN);
+    t->lock_status = 0;
+    (void)ask_settle(t, &a, NULL);
 }
 
 TxnOutcome

@@ -81,8 +81,10 @@ void txn_checkpoint(Txn *t);
 
 /* ---- locks: kept to the end of the transaction; outside of a block to the end of the statement ---- */
 /* n <= BOX_LOCK_ROWS. With LOCK_SKIP bit i of ret_bits says whether row i was granted, else all are. TXN_RETRY as above: a row was changed
- * since the snapshot (from REPEATABLE READ on that is 40001). LOCK_NOWAIT: 55P03. */
+ * since the snapshot (from REPEATABLE READ on that is 40001). LOCK_NOWAIT: 55P03. After RETRY and REPLAN the snapshot still stands, for the statement
+ * is in the middle of reading it; once it has let go of everything, txn_leave_snapshot. */
 TxnOutcome txn_lock_rows(Txn *t, u32 table_id, u32 schema_version, RowLockMode mode, LockWait wait, const RowId *rows, u32 n, u64 *ret_bits);
+void txn_leave_snapshot(Txn *t);
 TxnOutcome txn_lock_table(Txn *t, u32 table_id, u32 schema_version, TableLockMode mode, LockWait wait);
 /* true: granted, or released. key_class 1: one bigint, 2: two integers, the first in the upper half. */
 bool txn_advisory(Txn *t, u64 key, u32 key_class, bool shared, LockWait wait, AdvisoryWhat what);
