@@ -17,7 +17,7 @@ may be not yet there, or gone: where the clock does not tell which, nothing foll
 from collections import Counter
 
 from graph import KIND_NAMES, ORDER, PRW, WW, Graph, anomaly_name
-from history import GRAVES, LISTS, SAVEPOINTS, WRITES, mark_live, touches, written
+from history import GRAVES, LIST_WRITES, LISTS, PLACES, SAVEPOINTS, TURNED, VALUED, WRITES, mark_live, touches, written
 from reader import Reader
 
 
@@ -80,15 +80,18 @@ class Checker:
                 if op.code == "+":
                     if op.live:
                         self.insert.setdefault(int(op.args[0]), []).append((t, op))
-                elif op.code in "AUIJ^/B":
+                elif op.code in VALUED:
                     self.value[written(op)] = (t, op)
 
     def read_final_state(self):
         h = self.h
-        both = h.lists.keys() & h.graves.keys()
-        for k in both:
-            self.problem("torn move: a key is in both tables", f"key {k}", h.lists[k], h.graves[k])
-        self.keys = {k: Key(k, text) for table in (h.graves, h.lists) for k, text in table.items()}
+        self.keys, self.place = {}, {}
+        for table, rows in ((GRAVES, h.graves), (LISTS, h.lists)):
+            for k, text in rows.items():
+                if abs(k) in self.keys:
+                    self.problem("torn move: a key is in two places", f"key {k}", text, self.keys[abs(k)].text)
+                self.keys[abs(k)] = Key(abs(k), text)
+                self.place[abs(k)] = TURNED if k < 0 else table
         self.decide_unknown()
         for k, key in self.keys.items():
             self.check_final_list(k, key)
@@ -107,7 +110,7 @@ class Checker:
         self.left = left
         for tx in self.txs:
             if tx.outcome == "unknown":
-                tx.committed = any(o.live and (written(o) in left if o.code in "AUIJ^/B" else o.code == "+" and int(o.args[0]) in self.h.items) for o in tx.ops)
+                tx.committed = any(o.live and (written(o) in left if o.code in VALUED else o.code == "+" and int(o.args[0]) in self.h.items) for o in tx.ops)
         deletes = [(tx, int(o.args[0])) for tx in self.txs for o in tx.ops if o.code == "x" and o.live and o.rows != 0 and tx.outcome != "failed"]
         gone = {id_ for tx, id_ in deletes if tx.committed}
         for tx, id_ in deletes:  # an acknowledged item can only be gone by a delete
@@ -138,12 +141,12 @@ class Checker:
             key.writer.append(t)
             place = key.place[-1]
             if op is not None:
-                place = LISTS if op.code == "I" else GRAVES if op.code == "J" else place
-                key.moved |= op.code in "IJ" and len(key.place) > 1
+                place = PLACES.get(op.code, place)
+                key.moved |= op.code in PLACES and len(key.place) > 1
             key.place.append(place)
-        where = LISTS if k in self.h.lists else GRAVES
+        where = self.place[k]
         if key.place[-1] != where:
-            self.problem("torn move: a key is in the wrong table", f"key {k} in {where}: {key.text}")
+            self.problem("torn move: a key is in the wrong place", f"key {k} in {where}: {key.text}")
 
     def check_final_items(self):
         h = self.h
@@ -197,13 +200,13 @@ class Checker:
     def check_all_there(self, t, tx):
         """Everything that a committed transaction did is left."""
         for op in tx.ops:
-            if not op.live or op.code not in "AUIJ^/B+":
+            if not op.live or op.code not in VALUED + "+":
                 continue
             sure = op.rows is not None
             if op.code == "+":
                 continue
             v = written(op)
-            if op.code in "AIJ":
+            if op.code in LIST_WRITES and op.code != "U":
                 key = self.keys.get(int(op.args[0]))
                 there = key is not None and v in key.values
                 if sure and op.rows > 0 and not there or not sure and tx.outcome == "unknown" and op.code in "IJ" and not there:

@@ -8,6 +8,8 @@ Codes of operations; v is a number that no other operation of the run uses:
     N a b         read the lists of [a, b]                       k|list;...
     I k L, J k L  insert L into lists, into graves; the last element of L is v
     D k L, E k L  delete from lists, from graves where the list is L
+    V k ,v, W k ,v append v to the list and turn its key: k to -k, -k to k     =rows
+    Y k           read the list at -k             the list
     + id g        insert an item into group g
     * g, & a b    read a group by group, by id                   id|flag;...
     ~ g           read its items without a flag                  id|flag;...
@@ -19,8 +21,12 @@ Codes of operations; v is a number that no other operation of the run uses:
 """
 
 SAVEPOINTS = "srl"
-LISTS, GRAVES = "lists", "graves"
-WRITES = "AUIJDE+^/xB"
+LISTS, GRAVES, TURNED = "lists", "graves", "turned"
+LIST_WRITES = "AUIJVW"
+PLACES = {"I": LISTS, "J": GRAVES, "V": TURNED, "W": LISTS}   # where the list is from then on
+READS = {"R": LISTS, "F": LISTS, "H": LISTS, "G": GRAVES, "Y": TURNED}
+VALUED = LIST_WRITES + "^/B"
+WRITES = VALUED + "DE+x"
 
 
 class Op:
@@ -65,11 +71,14 @@ class History:
 
     def __init__(self):
         self.txs, self.lists, self.graves, self.items, self.ballast = [], {}, {}, {}, {}
+        self.lost_connections = 0
 
     def add(self, lines):
         for line in lines:
             if line.startswith("T "):
                 self.txs.append(Tx(line.rstrip("\n")))
+            elif line.startswith("C "):
+                self.lost_connections += int(line[2:])
             elif line.startswith("Z "):
                 self.add_final(*line.split()[1:])
         return self
@@ -115,4 +124,4 @@ def written(op):
 def touches(op, k):
     if op.code == "U":
         return int(op.args[0]) <= k <= int(op.args[1])
-    return op.code in "AIJ" and int(op.args[0]) == k
+    return op.code in LIST_WRITES and int(op.args[0]) == k

@@ -7,6 +7,7 @@
  * A line a transaction, fields parted by tabs:
  *    T id client level mode outcome commit_begin commit_end
  *    then a field an operation: code begin end parameters... result
+ * and at the end "C lost_connections".
  * level rc, rr, sr; mode a (autocommit), b (block), i (implicit, of several statements); outcome ok, failed, unknown; begin and end are the clock, end 0: no
  * answer. A result is "=N" (rows changed), "!SQLSTATE", rows (columns parted by |, rows by ;, none: -), or "?".
  *
@@ -514,6 +515,6 @@ main(int argc, char **argv)
     run();
     for (int i = 0; i < options.clients; i++)
         disconnect(&clients[i]);
-    fprintf(stderr, "%lu connections lost\n", (unsigned long)lost_connections);
+    printf("C %lu\n", (unsigned long)lost_connections);
     return 0;
 }

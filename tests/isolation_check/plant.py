@@ -4,7 +4,7 @@ A defect is a function that changes a history (a copy) and tells whether it foun
 `harmless` it must not be reported: what a level allows is no finding.
 """
 from checker import judge
-from history import SAVEPOINTS, History, Tx, mark_live, written
+from history import LIST_WRITES, PLACES, READS, SAVEPOINTS, WRITES, History, Tx, mark_live, written
 
 DEFECTS = []
 EVERY = ("rc", "rr", "sr")
@@ -48,14 +48,14 @@ class Site:
 
     def ends(self):
         """v -> (begin, end) of its transaction's commit, of committed ones."""
-        return {written(o): (t.commit_begin, t.commit_end) for t in self.h.txs if t.outcome == "ok" for o in t.ops if o.code in "AUIJ"}
+        return {written(o): (t.commit_begin, t.commit_end) for t in self.h.txs if t.outcome == "ok" for o in t.ops if o.code in LIST_WRITES}
 
     def final(self, k):
-        return self.h.lists.get(k) or self.h.graves.get(k) or ""
+        return self.h.lists.get(k) or self.h.graves.get(k) or self.h.lists.get(-k) or ""
 
     def set_final(self, k, text):
-        table = self.h.lists if k in self.h.lists else self.h.graves
-        table[k] = text
+        table = self.h.graves if k in self.h.graves else self.h.lists
+        table[k if k in table else -k] = text
 
     def tx(self, text, begin=0, end=0, level=None, outcome="ok"):
         """A transaction of operations "code begin end args result" with times relative to the end of the history."""
@@ -71,19 +71,19 @@ class Site:
 
     def two_keys(self):
         """Two keys in lists, with their last lists."""
-        keys = self.shuffled(self.h.lists)[:2]
+        keys = self.shuffled(k for k in self.h.lists if k > 0)[:2]
         return [(k, self.h.lists[k]) for k in keys]
 
 
 def changes_key(t, k):
-    return any(o.code in "AIJDE" and o.args[0] == k or o.code == "U" and int(o.args[0]) <= int(k) <= int(o.args[1]) for o in t.ops)
+    return any(o.code in "AIJDEVW" and o.args[0] == k or o.code == "U" and int(o.args[0]) <= int(k) <= int(o.args[1]) for o in t.ops)
 
 
 def replace_everywhere(site, k, change):
     """change(list of elements) on every reading of the key, and on its last list."""
     for t in site.h.txs:
         for o in t.ops:
-            if o.code in "RFHG" and o.args[0] == str(k) and o.result[0] not in "-!?":
+            if o.code in READS and o.args[0] == str(abs(k)) and o.result[0] not in "-!?":
                 o.result = ",".join(change(o.result.split(","))) or "-"
             elif o.code == "N" and o.result[0] not in "-!?":
                 rows = [r.split("|") for r in o.result.split(";")]
@@ -150,7 +150,7 @@ def order_turned_against_time(site):
         values = text.split(",")
         for a, b in zip(values[1:], values[2:]):
             x, y = ends.get(int(a)), ends.get(int(b))
-            if x and y and x[1] < y[0] and not any(o.code in "IJ" and str(o.args[0]) == str(k) and written(o) in (int(a), int(b)) for t in site.h.txs for o in t.ops):
+            if x and y and x[1] < y[0] and not any(o.code in PLACES and str(o.args[0]) == str(k) and written(o) in (int(a), int(b)) for t in site.h.txs for o in t.ops):
                 def turn(e):
                     if a in e and b not in e:
                         return [b if v == a else v for v in e]
@@ -181,7 +181,7 @@ def value_of_a_failed_transaction_left(site):
 def value_of_a_vanished_transaction_read(site):
     for t, o in site.appends():
         k, v = int(o.args[0]), o.args[1][1:]
-        if sum(x.code in "AUIJ+^/xB" for x in t.ops) == 1 and site.final(k).endswith("," + v):
+        if sum(x.code in WRITES for x in t.ops) == 1 and site.final(k).endswith("," + v):
             if any(x.code == "R" and x.args[0] == str(k) and x.result.endswith("," + v) for other in site.h.txs if other is not t for x in other.ops):
                 t.outcome = "unknown"
                 site.set_final(k, site.final(k)[:-len(v) - 1])
@@ -302,7 +302,7 @@ def key_gone(site):
 @defect()
 def row_not_found(site):
     ends = site.ends()
-    moved = {o.args[0] for t in site.h.txs for o in t.ops if o.code in "JDE"}
+    moved = {o.args[0] for t in site.h.txs for o in t.ops if o.code in "JDEVW"}
     for t, i, o in site.reads("R"):
         end = ends.get(int(o.result.split(",")[0]))
         if o.args[0] not in moved and end and end[1] < t.ops[0].begin:

@@ -1,6 +1,6 @@
 """reader: what one transaction saw: judged against its own writes, and turned into edges."""
 from graph import LOCK, PRW, RW, WR
-from history import GRAVES, LISTS, SAVEPOINTS, touches, written
+from history import LIST_WRITES, LISTS, PLACES, READS, SAVEPOINTS, TURNED, touches, written
 
 
 class Reader:
@@ -20,8 +20,8 @@ class Reader:
                 self.savepoint(op)
             elif op.result == "?" or op.failed:
                 continue
-            elif op.code in "RFHG":
-                self.read(op, int(op.args[0]), op.result, GRAVES if op.code == "G" else LISTS, RW)
+            elif op.code in READS:
+                self.read(op, int(op.args[0]), op.result, READS[op.code], RW)
             elif op.code == "N":
                 self.read_range(op)
             elif op.code in "*&~":
@@ -99,8 +99,7 @@ class Reader:
         at = base.count(",") + 1 if base else 0
         if at == 0:
             return
-        sure = [o for o in own if o.code in "IJ"]
-        if not sure and key.place[at] != table:
+        if not any(o.code in PLACES for o in own) and key.place[at] != table:
             self.problem("garbage: a list in the table that it had left, or had not reached", f"key {k}: {text}")
         self.saw(op, key, at, kind, bool(own))
 
@@ -161,21 +160,20 @@ class Reader:
         place = LISTS if own else None
         sure = [o for o in own if self.surely_wrote(o, k)]
         for o in sure:
-            place = GRAVES if o.code == "J" else LISTS
+            place = PLACES.get(o.code, LISTS)
         if sure:
             if place == table:
                 self.problem("internal: a transaction does not find its own row", f"key {k} in {table}")
             return
         key = self.c.keys.get(k)
-        if own or key is None or (op.code in "FHAU" and not self.one_snapshot and key.moved):
+        if own or key is None or (op.code in "FHAUVW" and not self.one_snapshot and key.moved):
             return
         node, writer = self.node(op), key.writer
-        elsewhere = self.absent.setdefault(k, set())
-        elsewhere.add(table)
-        both = self.one_snapshot and len(elsewhere) > 1
+        nowhere = self.absent.setdefault(k, set()) if self.one_snapshot else set()
+        nowhere.add(table)
         fits = []
         for at in range(len(writer)):
-            if key.place[at] == table or at and (both or writer[at] is None or not self.may_be_seen(node, writer[at])):
+            if key.place[at] in nowhere or at and (writer[at] is None or not self.may_be_seen(node, writer[at])):
                 continue
             follower = writer[at + 1] if at + 1 < len(writer) else None
             if at and (follower == writer[at] or writer[at] == self.t):
@@ -303,11 +301,11 @@ class Reader:
 
     def change(self, op):
         code = op.code
-        if code in "AU" and op.rows == 0 or code == "U":
+        if code in "AVW" and op.rows == 0 or code == "U":
             self.rows_not_changed(op)
         if op.rows == 0:
             return
-        if code in "AUIJ":
+        if code in LIST_WRITES:
             self.own.append((op, int(op.args[0]), "list"))
         elif code == "+":
             self.own.append((op, int(op.args[0]), "born"))
@@ -325,8 +323,8 @@ class Reader:
 
     def rows_not_changed(self, op):
         """A change that did not find a key has seen that it is absent."""
-        if op.code == "A":
-            self.not_found(op, int(op.args[0]), LISTS, RW, self.own_writes(int(op.args[0])))
+        if op.code != "U":
+            self.not_found(op, int(op.args[0]), TURNED if op.code == "W" else LISTS, RW, self.own_writes(int(op.args[0])))
         elif self.tx.committed and op.live and self.one_snapshot:
             for k in range(int(op.args[0]), int(op.args[1]) + 1):
                 key = self.c.keys.get(k)

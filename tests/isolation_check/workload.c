@@ -4,7 +4,7 @@
  *
  * Keys live in a window that moves on, so that lists stay short and few keys take all the traffic: new keys at its top are not there yet, and are
  * born by an insert. A key is a list that stands in `lists` or in `graves`; it is moved by a delete that names the value it read and an insert that
- * carries it on, so that every later list tells the whole history of the key. Items are rows of small groups; members are added, flagged (even groups)
+ * carries it on, or its number is turned to the negative by an update, so that every later list tells the whole history of the key. Items are rows of small groups; members are added, flagged (even groups)
  * or deleted (odd groups), and read by predicates.
  */
 #include "load.h"
@@ -25,6 +25,9 @@ static const Template templates[] = {
     {'J', "INSERT INTO graves VALUES ($1, $2)", "it"},
     {'D', "DELETE FROM lists WHERE k = $1 AND val = $2", "it"},
     {'E', "DELETE FROM graves WHERE k = $1 AND val = $2", "it"},
+    {'V', "UPDATE lists SET k = -k, val = val || $2 WHERE k = $1", "it"},
+    {'W', "UPDATE lists SET k = -k, val = val || $2 WHERE k = -$1", "it"},
+    {'Y', "SELECT val FROM lists WHERE k = -$1", "i"},
     {'+', "INSERT INTO items VALUES ($1, $2, 0)", "ig"},
     {'*', "SELECT id, flag FROM items WHERE grp = $1", "g"},
     {'&', "SELECT id, flag FROM items WHERE id BETWEEN $1 AND $2", "ii"},
@@ -37,7 +40,7 @@ static const Template templates[] = {
     {0, NULL, NULL},
 };
 
-enum { BELIEF_UNBORN, BELIEF_LISTS, BELIEF_GRAVES };
+enum { BELIEF_UNBORN, BELIEF_LISTS, BELIEF_GRAVES, BELIEF_TURNED };
 enum { MAX_KEYS = 1 << 22, GROUPS = 4, GROUP_MEMBERS = 20, PICKS_OF_A_KEY = 12 };
 
 static uint8_t belief[MAX_KEYS];
@@ -116,13 +119,14 @@ add_numbers(Tx *t, char code, long a, long b)
     return tx_add(t, code, x, strlen(template_of(code)->types) > 1 ? y : NULL, NULL);
 }
 
+/* An append; with V or W one that turns the key, too. */
 static void
-add_append(Tx *t, long k)
+add_append(Tx *t, char code, long k)
 {
     char key[24], value[24];
     snprintf(key, sizeof key, "%ld", k);
     snprintf(value, sizeof value, ",%ld", ++last_value);
-    tx_add(t, 'A', key, value, NULL);
+    tx_add(t, code, key, value, NULL);
 }
 
 static void
@@ -148,6 +152,23 @@ add_birth(Tx *t)
     snprintf(key, sizeof key, "%ld", k);
     snprintf(value, sizeof value, "%ld", ++last_value);
     tx_add(t, 'I', key, value, NULL);
+}
+
+static long
+old_key(void)
+{
+    return window_base + (long)(random_next() % (uint64_t)(options.window / 2));
+}
+
+/* A key is turned to its negative, or back, or looked for there. */
+static void
+add_turn(Tx *t)
+{
+    long k = old_key();
+    if (chance(25))
+        add_numbers(t, 'Y', k, 0);
+    else
+        add_append(t, belief[k] == BELIEF_TURNED ? 'W' : 'V', k);
 }
 
 /* Reads of groups, and changes of their members. */
@@ -211,7 +232,7 @@ choose_op(Client *c)
         if (n < 36)
             add_numbers(t, 'R', pick_key(false), 0);
         else if (n < 64)
-            add_append(t, pick_key(true));
+            add_append(t, 'A', pick_key(true));
         else if (n < 72)
             add_birth(t);
         else if (n < 77 && !t->keys_only)
@@ -223,10 +244,12 @@ choose_op(Client *c)
             start_move(t);
         else if (n < 93 && options.row_locks)
             add_numbers(t, chance(70) ? 'F' : 'H', pick_key(false), 0);
-        else if (n < 96)
+        else if (n < 95)
             add_numbers(t, 'G', pick_key(false), 0);
+        else if (n < 97)
+            add_append(t, 'A', old_key());
         else
-            add_append(t, window_base + (long)(random_next() % (uint64_t)(options.window / 2)));
+            add_turn(t);
     }
 }
 
@@ -274,4 +297,8 @@ note_result(Tx *t, Op *op)
         belief[k] = BELIEF_LISTS;
     else if ((op->code == 'G' || op->code == 'J') && found)
         belief[k] = BELIEF_GRAVES;
+    else if ((op->code == 'V' || op->code == 'W') && strcmp(op->result, "=1") == 0)
+        belief[k] = op->code == 'V' ? BELIEF_TURNED : BELIEF_LISTS;
+    else if (op->code == 'Y' && found)
+        belief[k] = BELIEF_TURNED;
 }
