@@ -246,8 +246,8 @@ group_open(Source *s, Worker *w)
     return st;
 }
 
-static void
-finish_error(u32 status, const PlanSlot *slot)
+void
+agg_finish_error(u32 status, const PlanSlot *slot)
 {
     if (!status)
         return;
@@ -268,7 +268,7 @@ finish_calls(GroupState *st, Worker *w, const u8 *states, u32 first, u32 count)
         Vec *v = &st->columns[column];
         *v = (Vec){.phys = slot->phys, .scale = slot->scale, .data = buf->data, .null_mask = buf->nulls};
         u32 status = a->plan->calls[c].kernel.finish(states + a->offsets[c], a->stride, first, count, a->plan->calls[c].arg_scale, v);
-        finish_error(status, slot);
+        agg_finish_error(status, slot);
     }
 }
 

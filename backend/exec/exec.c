@@ -212,6 +212,8 @@ exec_build(Exec *e, const PlanNode *n)
         return build_over(e, n, fetch_op, false);
     case PN_APPEND:
         return new_pipeline(e, append_source(e, n));
+    case PN_WINDOW:
+        return new_pipeline(e, window_source(e, n));
     case PN_SHARED:
         return new_pipeline(e, shared_source(e, n));
     case PN_REPEAT:

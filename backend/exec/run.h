@@ -228,6 +228,11 @@ Op *hash_join_op(Exec *e, const PlanNode *n);
 Op *loop_join_op(Exec *e, const PlanNode *n);
 Source *agg_source(Exec *e, const PlanNode *n);
 Source *sort_source(Exec *e, const PlanNode *n);
+Source *window_source(Exec *e, const PlanNode *n);
+/* All rows of a node, kept. */
+RowFlat *rows_of(Exec *e, const PlanNode *n);
+/* Throws for KernStatus bits of an aggregate's result. */
+void agg_finish_error(u32 status, const PlanSlot *slot);
 Source *lock_source(Exec *e, const PlanNode *n);
 /* Rows LIMIT keeps and OFFSET drops; UINT64_MAX = all. */
 void limit_values(Exec *e, const PlanSort *s, u64 *ret_limit, u64 *ret_offset);

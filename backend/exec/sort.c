@@ -6,26 +6,23 @@
 
 enum { ROWS_PER_RUN = 64 * 1024, TOPN_MAX_ROWS = 1 << 20 };
 
-typedef struct Sort {
+/* ---- keeping rows ---- */
+
+typedef struct Keep {
     Op sink;
-    Exec *exec;
-    const PlanNode *node;
     RowStore **stores;
     RowColumn *types;
-    RowFlat *rows;
-    SortOrder order;
-    SortItem *items, *room;
-    u64 run; /* rows of a sorted run */
-} Sort;
+    u32 column_count;
+} Keep;
 
 static void *
 keep_open(Op *op, Worker *w)
 {
-    Sort *s = (Sort *)op;
+    Keep *k = (Keep *)op;
     RowStore *store = ARENA_NEW(w->arena, RowStore);
-    store->types = s->types;
-    store->column_count = s->node->left->slot_count;
-    s->stores[w->index] = store;
+    store->types = k->types;
+    store->column_count = k->column_count;
+    k->stores[w->index] = store;
     return store;
 }
 
@@ -35,6 +32,31 @@ keep_push(Op *op, void *state, Worker *w, Batch *b)
     (void)op;
     rows_append(w, w->arena, state, b);
 }
+
+RowFlat *
+rows_of(Exec *e, const PlanNode *n)
+{
+    Keep *k = ARENA_NEW(e->arena, Keep);
+    RowFlat *flat = ARENA_NEW(e->arena, RowFlat);
+    *k = (Keep){.sink = {.open = keep_open, .push = keep_push}, .column_count = n->slot_count};
+    k->stores = ARENA_ARRAY(e->arena, RowStore *, exec_max_workers());
+    k->types = rows_types(e->arena, n->slots, n->slot_count);
+    Pipeline *p = exec_build(e, n);
+    pipeline_add(p, &k->sink);
+    pipeline_run(e, p);
+    rows_flatten(e, k->stores, e->worker_count, k->types, n->slot_count, flat);
+    return flat;
+}
+
+/* ---- sorting ---- */
+
+typedef struct Sort {
+    Exec *exec;
+    RowFlat *rows;
+    SortOrder order;
+    SortItem *items, *room;
+    u64 run; /* rows of a sorted run */
+} Sort;
 
 static void
 sort_run(void *ctx, Worker *w, u64 task)
@@ -81,6 +103,13 @@ sort_rows(Sort *s)
     return order;
 }
 
+u32 *
+sort_flat_rows(Exec *e, RowFlat *rows, const PlanSortKey *keys, u32 key_count)
+{
+    Sort s = {.exec = e, .rows = rows, .order = {keys, key_count, rows->columns}};
+    return sort_rows(&s);
+}
+
 Source *
 sort_source(Exec *e, const PlanNode *n)
 {
@@ -88,19 +117,8 @@ sort_source(Exec *e, const PlanNode *n)
     limit_values(e, &n->sort, &limit, &offset);
     if (n->kind == PN_TOPN && limit <= TOPN_MAX_ROWS && offset <= TOPN_MAX_ROWS)
         return topn_source(e, n, limit, offset);
-    Sort *s = ARENA_NEW(e->arena, Sort);
-    s->sink = (Op){.open = keep_open, .push = keep_push};
-    s->exec = e;
-    s->node = n;
-    s->stores = ARENA_ARRAY(e->arena, RowStore *, exec_max_workers());
-    s->types = rows_types(e->arena, n->left->slots, n->left->slot_count);
-    Pipeline *p = exec_build(e, n->left);
-    pipeline_add(p, &s->sink);
-    pipeline_run(e, p);
-    s->rows = ARENA_NEW(e->arena, RowFlat);
-    rows_flatten(e, s->stores, e->worker_count, s->types, n->left->slot_count, s->rows);
-    s->order = (SortOrder){n->sort.keys, n->sort.key_count, s->rows->columns};
-    u32 *order = sort_rows(s);
-    u64 skip = MIN(offset, s->rows->row_count);
-    return rows_source(e, n, s->rows, order + skip, MIN(limit, s->rows->row_count - skip));
+    RowFlat *rows = rows_of(e, n->left);
+    u32 *order = sort_flat_rows(e, rows, n->sort.keys, n->sort.key_count);
+    u64 skip = MIN(offset, rows->row_count);
+    return rows_source(e, n, rows, order + skip, MIN(limit, rows->row_count - skip));
 }

@@ -21,6 +21,10 @@ typedef struct SortOrder {
 
 /* <0, 0, >0 by all keys; rows that are equal in all keep their order (row numbers). */
 int sort_compare(const SortOrder *o, const SortItem *a, const SortItem *b);
+/* The same for two rows by all keys, 0 when they are equal. */
+int sort_compare_keys(const SortOrder *o, u32 a, u32 b);
+/* The rows' numbers in order; at least one key. */
+u32 *sort_flat_rows(Exec *e, RowFlat *rows, const PlanSortKey *keys, u32 key_count);
 void sort_make_items(const SortOrder *o, u32 first, u32 count, SortItem *items);
 /* Merge sort; `room` has space for count items. The result is in items. */
 void sort_items(const SortOrder *o, SortItem *items, SortItem *room, u64 count);

@@ -135,24 +135,31 @@ compare_values(const Vec *v, u32 a, u32 b)
 }
 
 int
-sort_compare(const SortOrder *o, const SortItem *a, const SortItem *b)
+sort_compare_keys(const SortOrder *o, u32 a, u32 b)
 {
-    if (a->image != b->image)
-        return a->image < b->image ? -1 : 1;
     for (u32 k = 0; k < o->key_count; k++) {
         const PlanSortKey *key = &o->keys[k];
         const Vec *v = &o->columns[key->column];
-        bool x = VEC_NULL(v, a->row), y = VEC_NULL(v, b->row);
+        bool x = VEC_NULL(v, a), y = VEC_NULL(v, b);
         if (x || y) {
             if (x && y)
                 continue;
             return x == key->nulls_first ? -1 : 1;
         }
-        int c = compare_values(v, a->row, b->row);
+        int c = compare_values(v, a, b);
         if (c)
             return key->descending ? -c : c;
     }
-    return (a->row > b->row) - (a->row < b->row);
+    return 0;
+}
+
+int
+sort_compare(const SortOrder *o, const SortItem *a, const SortItem *b)
+{
+    if (a->image != b->image)
+        return a->image < b->image ? -1 : 1;
+    int c = sort_compare_keys(o, a->row, b->row);
+    return c ? c : (a->row > b->row) - (a->row < b->row);
 }
 
 void

@@ -171,8 +171,7 @@ put(const Deparse *d, const BExpr *e)
     case BX_GROUP: put_group(d, e); return;
     case BX_IN_SET: buf_printf(d->to, "(hashed SubPlan %u)", e->index + 1); return;
     case BX_SUBQUERY: buf_printf(d->to, "(SubPlan %u)", e->index + 1); return;
-    case BX_WINDOW:
-        break;
+    case BX_WINDOW: buf_printf(d->to, "window %u", e->index + 1); return;
     }
     buf_str(d->to, "?");
 }

@@ -38,6 +38,7 @@ node_name(const PlanNode *n)
     case PN_LIMIT: return "Limit";
     case PN_FETCH: return "Fetch";
     case PN_APPEND: return "Append";
+    case PN_WINDOW: return "WindowAgg";
     case PN_SHARED: return n->shared.work ? "WorkTable Scan" : "CTE Scan";
     case PN_REPEAT: return "Repeat";
     case PN_SYSTEM: return "System Scan";

@@ -490,7 +490,7 @@ expr_node(Compiler *c, const BExpr *e)
     switch (e->kind) {
     case BX_CONST: break;
     case BX_PARAM: return parameter(c, e);
-    case BX_COLUMN: case BX_AGG: case BX_GROUP: return column(c, e);
+    case BX_COLUMN: case BX_AGG: case BX_GROUP: case BX_WINDOW: return column(c, e);
     case BX_FUNC: return expr_function(c, e);
     case BX_CAST: return expr_cast(c, e);
     case BX_AND: case BX_OR: return and_or(c, e);
@@ -504,7 +504,6 @@ expr_node(Compiler *c, const BExpr *e)
     case BX_GREATEST: return greatest(c, e);
     case BX_IN: return in_list(c, e);
     case BX_IN_SET: case BX_SUBQUERY: return subquery(c, e);
-    case BX_WINDOW: break;
     }
     err_throw_at(e->position, ERR_FEATURE_NOT_SUPPORTED, "this kind of expression is not supported yet");
 }
@@ -556,7 +555,7 @@ compile(Arena *a, const BExpr *e, const ExprMap *map, bool no_fold)
     p->type = e->type;
     p->typmod = e->typmod;
     p->is_const = o.steady;
-    if (e->kind == BX_COLUMN || e->kind == BX_AGG || e->kind == BX_GROUP) {
+    if (e->kind == BX_COLUMN || e->kind == BX_AGG || e->kind == BX_GROUP || e->kind == BX_WINDOW) {
         p->is_column = true;
         p->column = p->root.ins[0].index;
     }

@@ -39,7 +39,7 @@ bool
 expr_may_fail(const BExpr *e)
 {
     switch (e->kind) {
-    case BX_CONST: case BX_PARAM: case BX_COLUMN: case BX_AGG: case BX_GROUP: return false;
+    case BX_CONST: case BX_PARAM: case BX_COLUMN: case BX_AGG: case BX_GROUP: case BX_WINDOW: return false;
     case BX_SUBQUERY: return true;
     case BX_FUNC: {
         const FuncDef *f = func_def(e->func);

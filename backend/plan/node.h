@@ -29,18 +29,19 @@ typedef enum PlanNodeKind {
     PN_FETCH,     /* more columns of a table by row id */
     PN_APPEND,    /* the rows of left, then those of right */
     PN_SHARED,    /* rows of an entry of WITH that are computed once for the statement */
+    PN_WINDOW,    /* the input sorted, and a column a window call */
     PN_REPEAT,    /* each row as often as the input's last column says, which goes */
     PN_SYSTEM,    /* the rows of a relation of the system */
     PN_LOCK,      /* locks the rows it passes on, as many as the LIMIT above it wants */
 } PlanNodeKind;
 
-typedef enum PlanLeaf { LEAF_NONE, LEAF_COLUMN, LEAF_AGG, LEAF_GROUP } PlanLeaf;
+typedef enum PlanLeaf { LEAF_NONE, LEAF_COLUMN, LEAF_AGG, LEAF_GROUP, LEAF_WINDOW } PlanLeaf;
 
 /* A column of a node's output: what it is in the bound query, and its physical form. */
 typedef struct PlanSlot {
     PlanLeaf leaf;
     u16 rel, column; /* LEAF_COLUMN */
-    u32 index;       /* LEAF_AGG, LEAF_GROUP */
+    u32 index;       /* LEAF_AGG, LEAF_GROUP, LEAF_WINDOW */
     TypeId type;
     i32 typmod;
     PhysType phys;
@@ -138,6 +139,21 @@ typedef struct PlanSort {
     const BExpr *limit, *offset; /* TOPN, LIMIT */
 } PlanSort;
 
+/* Columns are those of the input. */
+typedef struct PlanWinCall {
+    const BWinCall *bound;
+    u16 args[3];
+    i32 filter;       /* -1: none */
+    AggKernel kernel; /* BWIN_AGGREGATE */
+} PlanWinCall;
+typedef struct PlanWindow {
+    const BWindow *bound;
+    u32 partition_count, key_count; /* keys: the partition's, then the order's */
+    PlanSortKey *keys;
+    u32 call_count;
+    PlanWinCall *calls; /* results stand behind the input's columns */
+} PlanWindow;
+
 typedef struct PlanFetch {
     u32 table_id;
     u16 row_column; /* input column with the row id */
@@ -177,6 +193,7 @@ struct PlanNode {
         PlanAgg agg;
         PlanSort sort;
         PlanFetch fetch;
+        PlanWindow window;
         bool append_marked; /* the last slot is the side: 1 or 2 */
         struct { u32 cte; bool work; } shared; /* work: in its own recursive part, the rows of the last round */
         PlanLock lock;

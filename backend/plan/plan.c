@@ -34,7 +34,7 @@ value_slot(const BExpr *e)
 static bool
 is_plain_values(const BQuery *q)
 {
-    if (q->grouped || q->where || q->distinct || q->order_count || q->limit || q->offset)
+    if (q->grouped || q->win_call_count || q->where || q->distinct || q->order_count || q->limit || q->offset)
         return false;
     return !q->from || (q->from->kind == BFROM_REL && q->rels[q->from->rel].kind == BREL_VALUES);
 }

@@ -46,6 +46,10 @@ void plan_note_calls(Planner *p, const BExpr *e);
 PlanNode *plan_filter(Planner *p, PlanNode *input, const ConjunctList *conjuncts);
 const BExpr *conjuncts_join(Planner *p, const BExpr *const *items, u32 count);
 
+/* ---- window.c ---- */
+PlanNode *plan_windows(Planner *p, const BQuery *q, PlanNode *input);
+void plan_windows_need(const FromPlanner *f, ColumnSet *need);
+
 PlanNode *plan_query(Planner *p, const BQuery *q);
 PlanNode *plan_from(FromPlanner *f, const ColumnSet *need, ConjunctList *where);
 PlanNode *plan_query_rows(Planner *p, const BQuery *q, bool row_id);

@@ -35,7 +35,8 @@ find_slot(const PlanSlot *slots, u32 count, const BExpr *leaf)
         const PlanSlot *s = &slots[i];
         if ((leaf->kind == BX_COLUMN && s->leaf == LEAF_COLUMN && s->rel == leaf->rel && s->column == leaf->column) ||
             (leaf->kind == BX_AGG && s->leaf == LEAF_AGG && s->index == leaf->index) ||
-            (leaf->kind == BX_GROUP && s->leaf == LEAF_GROUP && s->index == leaf->index))
+            (leaf->kind == BX_GROUP && s->leaf == LEAF_GROUP && s->index == leaf->index) ||
+            (leaf->kind == BX_WINDOW && s->leaf == LEAF_WINDOW && s->index == leaf->index))
             return (i32)i;
     }
     return -1;
@@ -83,7 +84,7 @@ PlanExpr
 plan_expr(Planner *p, const BExpr *e, const PlanNode *input)
 {
     PlanExpr x = {.column = -1, .expr = e};
-    if (e->kind == BX_COLUMN || e->kind == BX_AGG || e->kind == BX_GROUP)
+    if (e->kind == BX_COLUMN || e->kind == BX_AGG || e->kind == BX_GROUP || e->kind == BX_WINDOW)
         x.column = find_slot(input->slots, input->slot_count, e);
     if (x.column < 0)
         x.prog = plan_compile(p, e, input->slots, input->slot_count);
@@ -369,7 +370,7 @@ plan_order(Planner *p, const BQuery *q, PlanNode *input, const u16 *columns, con
 static bool
 late_fetch_fits(const BQuery *q, bool row_id)
 {
-    if (q->grouped || q->distinct || !q->order_count || !q->limit || row_id || !q->from || q->from->kind != BFROM_REL)
+    if (q->grouped || q->distinct || q->win_call_count || !q->order_count || !q->limit || row_id || !q->from || q->from->kind != BFROM_REL)
         return false;
     if (q->rels[q->from->rel].kind != BREL_TABLE)
         return false;
@@ -559,6 +560,7 @@ plan_query_rows(Planner *p, const BQuery *q, bool row_id)
         column_set_add_expr(&f, &need, q->aggs[i].filter);
     }
     column_set_add_expr(&f, &need, q->having);
+    plan_windows_need(&f, &need);
     if (row_id)
         column_set_add(&f, &need, 0, BCOL_CTID);
     for (u32 i = 0; i < q->lock_count; i++)
@@ -568,6 +570,7 @@ plan_query_rows(Planner *p, const BQuery *q, bool row_id)
     PlanNode *n = plan_from(&f, &need, &where);
     if (q->grouped)
         n = plan_group(p, q, n);
+    n = plan_windows(p, q, n);
     if (row_id) {
         const BExpr **exprs = ARENA_ARRAY(p->arena, const BExpr *, q->target_count + 1);
         exprs[0] = row_id_leaf(p, 0, BCOL_CTID);

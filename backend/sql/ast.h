@@ -82,9 +82,26 @@ typedef enum AExprKind {
     AX_UNSUPPORTED, /* text names the feature */
 } AExprKind;
 
+/* A window: (base PARTITION BY … ORDER BY … frame), or only the name of one (OVER w). */
+typedef struct AWindow {
+    u32 at;
+    Str name;          /* in a WINDOW clause */
+    Str base;          /* len 0: none */
+    bool only_base;    /* OVER w */
+    PtrList partition; /* AExpr */
+    PtrList order;     /* AOrder */
+    bool has_frame;
+    u32 frame_at;
+    BFrameMode mode;
+    BFrameBound start, end;
+    AExpr *start_offset, *end_offset;
+    const char *exclude; /* EXCLUDE CURRENT ROW, …; NULL: none */
+} AWindow;
+
 /* What a call has besides its arguments. */
 typedef struct ACall {
-    bool star, distinct, variadic, named_args, within_group, over;
+    bool star, distinct, variadic, named_args, within_group;
+    AWindow *over;    /* NULL: no window function */
     PtrList order_by; /* AOrder */
     AExpr *filter;
 } ACall;
@@ -175,8 +192,7 @@ struct ASelect {
     const char *grouping; /* "GROUPING SETS", … or NULL */
     u32 grouping_at;
     AExpr *having;
-    PtrList windows;
-    u32 windows_at;
+    PtrList windows;      /* AWindow */
     bool is_values;
     PtrList rows;         /* AX_ROW */
     PtrList order_by;     /* AOrder */

@@ -76,7 +76,10 @@ typedef struct Scope {
     PtrList aggs;     /* BAgg */
     const TableDef *target; /* of INSERT … VALUES: cannot be seen, but messages know it */
     BindPlace place;
-    bool in_aggregate;
+    bool in_aggregate, in_window, in_window_keys;
+    const PtrList *windows;   /* AWindow of the WINDOW clause; NULL: none */
+    PtrList bound_windows;    /* BWindow */
+    PtrList win_calls;        /* BWinCall */
 } Scope;
 
 typedef enum CastContext { CAST_IMPLICIT, CAST_ASSIGNMENT, CAST_EXPLICIT } CastContext;
@@ -149,6 +152,13 @@ BRel *bind_cte_rel(Binder *b, const AName *name);
 /* An entry of the WITH being bound has the name, but cannot be seen here. */
 bool bind_is_later_cte(const Binder *b, const AName *name);
 
+/* ---- bind_window.c ---- */
+bool bind_is_window_function(Str name);
+BExpr *bind_window_function(Scope *s, const AExpr *call, Str name);
+BExpr *bind_window_aggregate(Scope *s, const AExpr *call, const BAgg *agg);
+/* A call with OVER may stand here, else 42P20. */
+void bind_check_window_place(Scope *s, const AExpr *call);
+
 /* ---- bind_row.c: constructs that take rows apart ---- */
 BExpr *bind_row_compare(Scope *s, const AExpr *e);
 BExpr *bind_in(Scope *s, const AExpr *e);
@@ -175,6 +185,7 @@ NORETURN void suggest_column(Scope *s, Str table, Str column, u32 at);
 /* ---- bind_query.c, bind_group.c ---- */
 /* resolve_unknowns: outputs whose type is still unknown become text (not in the source of INSERT, which knows better). */
 BQuery *bind_query(Binder *b, const ASelect *sel, bool resolve_unknowns);
+void bind_order_direction(Binder *b, const AOrder *o, BOrder *to);
 /* The select list, stars expanded, as BTarget. */
 void bind_target_list(Scope *s, const PtrList *list, PtrList *targets);
 /* ORDER BY into `order` (BOrder); what it needs and is no target becomes a hidden one. */

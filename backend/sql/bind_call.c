@@ -315,12 +315,12 @@ refuse_later_function(Binder *b, const AExpr *call, Str name)
 {
     static const char *const later[] = {
         "age", "array_agg", "array_append", "array_length", "array_position", "array_remove", "array_to_string", "bit_and", "bit_or", "corr",
-        "cume_dist", "currval", "date_bin", "dense_rank", "decode", "encode", "first_value", "format", "format_type", "gen_random_uuid",
-        "generate_series", "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "justify_days", "lag", "last_value",
-        "lastval", "lead", "make_interval", "md5", "mode", "nextval", "ntile", "num_nonnulls", "num_nulls", "obj_description", "overlay",
-        "percent_rank", "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
-        "quote_literal", "quote_nullable", "rank", "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
-        "row_number", "row_to_json", "set_config", "current_setting", "setval", "similar_to_escape", "stddev", "stddev_pop", "stddev_samp", "string_agg",
+        "currval", "date_bin", "decode", "encode", "format", "format_type", "gen_random_uuid",
+        "generate_series", "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "justify_days", "last_value",
+        "lastval", "make_interval", "md5", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description", "overlay",
+        "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
+        "quote_literal", "quote_nullable", "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
+        "row_to_json", "set_config", "current_setting", "setval", "similar_to_escape", "stddev", "stddev_pop", "stddev_samp", "string_agg",
         "string_to_array", "timezone", "to_char", "to_date", "to_json", "to_number", "unnest", "var_pop", "var_samp", "variance",
         "width_bucket",
     };
@@ -354,8 +354,6 @@ static void
 refuse_clauses(Binder *b, const AExpr *call)
 {
     const ACall *c = call->call;
-    if (c->over)
-        bind_unsupported(b, call->at, "a window function");
     if (c->variadic || c->named_args)
         bind_unsupported(b, call->at, c->variadic ? "VARIADIC" : "a named argument");
     if (c->within_group)
@@ -370,6 +368,8 @@ refuse_aggregate_clauses(Binder *b, const AExpr *call)
     const char *text = bind_name_text(b, call->name);
     if (c->star)
         bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%s(*) specified, but %s is not an aggregate function", text, text);
+    if (c->over)
+        bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "OVER specified, but %s is not a window function nor an aggregate function", text);
     const char *what = c->distinct ? "DISTINCT" : c->order_by.count ? "ORDER BY" : c->filter ? "FILTER" : NULL;
     if (what)
         bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%s specified, but %s is not an aggregate function", what, text);
@@ -423,13 +423,17 @@ bind_aggregate(Scope *s, const AExpr *call, Str name, const AggDef *rows, u32 co
     BAgg agg = {.distinct = c->distinct, .typmod = -1};
     BExpr *args[MAX_ARGS];
     u32 n = MIN(call->arg_count, (u32)MAX_ARGS);
-    bool nested = s->in_aggregate;
-    s->in_aggregate = true;
+    bool nested = s->in_aggregate, in_window = s->in_window;
+    if (c->over)
+        bind_check_window_place(s, call);
+    s->in_aggregate = !c->over || nested;
+    s->in_window |= c->over != NULL;
     for (u32 i = 0; i < n; i++)
         args[i] = bind_expr(s, call->args[i]);
     if (c->filter)
         agg.filter = bind_condition(s, c->filter, PLACE_FILTER, "FILTER");
     s->in_aggregate = nested;
+    s->in_window = in_window;
     if (n > 1)
         function_error(b, call, args, n, false);
     if (n && bind_is_outer(s, args[0]))
@@ -445,13 +449,15 @@ bind_aggregate(Scope *s, const AExpr *call, Str name, const AggDef *rows, u32 co
     if (!c->star && n == 0)
         bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%.*s(*) must be used to call a parameterless aggregate function", (int)name.len,
                   name.ptr);
-    if (place_name(s->place))
+    if (!c->over && place_name(s->place))
         bind_fail(b, call->at, ERR_GROUPING_ERROR, "aggregate functions are not allowed in %s", place_name(s->place));
-    if (nested)
+    if (!c->over && nested)
         bind_fail(b, call->at, ERR_GROUPING_ERROR, "aggregate function calls cannot be nested");
     agg.agg = rows[row].id;
     agg.type = rows[row].ret;
     agg.arg = n ? coerce_type(b, args[0], rows[row].arg, CAST_IMPLICIT) : NULL;
+    if (c->over)
+        return bind_window_aggregate(s, call, &agg);
     return make_agg(s, &agg, bind_position(b, call->at));
 }
 
@@ -537,6 +543,8 @@ bind_call(Scope *s, const AExpr *call)
     const AggDef *aggs = agg_candidates(name, &count);
     if (count)
         return bind_aggregate(s, call, name, aggs, count);
+    if (bind_is_window_function(name))
+        return bind_window_function(s, call, name);
     if (n > MAX_ARGS)
         bind_fail(b, call->at, ERR_TOO_MANY_ARGUMENTS, "cannot pass more than %d arguments to a function", MAX_ARGS);
     BExpr *args[MAX_ARGS];

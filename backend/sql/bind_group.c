@@ -50,7 +50,7 @@ key_is_grouped(const Scope *s, const PtrList *groups, u16 rel)
 static BExpr *
 regroup(Scope *s, PtrList *groups, BExpr *e, bool captured)
 {
-    bool leaf = e->kind == BX_CONST || e->kind == BX_PARAM || e->kind == BX_AGG || e->kind == BX_GROUP;
+    bool leaf = e->kind == BX_CONST || e->kind == BX_PARAM || e->kind == BX_AGG || e->kind == BX_GROUP || e->kind == BX_WINDOW;
     int g = leaf ? -1 : find_group(groups, e);
     if (g >= 0)
         return group_reference(s->b, e, (u32)g);
@@ -99,6 +99,20 @@ bind_grouping(Scope *s, PtrList *groups)
     /* the grouping expressions themselves must stay as they are: a target may share nodes with one (GROUP BY 1) */
     for (u32 i = 0; i < q->target_count; i++)
         q->targets[i].expr = regroup(s, groups, q->targets[i].expr, false);
+    for (u32 i = 0; i < q->win_call_count; i++) {
+        BWinCall *c = q->win_calls[i];
+        for (u32 k = 0; k < c->arg_count; k++)
+            c->args[k] = regroup(s, groups, c->args[k], false);
+        if (c->filter)
+            c->filter = regroup(s, groups, c->filter, false);
+    }
+    for (u32 i = 0; i < q->window_count; i++) {
+        BWindow *w = q->windows[i];
+        for (u32 k = 0; k < w->partition_count; k++)
+            w->partition[k] = regroup(s, groups, w->partition[k], false);
+        for (u32 k = 0; k < w->order_count; k++)
+            w->order[k] = regroup(s, groups, w->order[k], false);
+    }
     if (q->having)
         q->having = regroup(s, groups, q->having, false);
     q->group_count = groups->count;

@@ -18,8 +18,6 @@ refuse_clauses(Binder *b, const ASelect *sel)
         bind_unsupported(b, LIST_AT(sel->distinct_on, AExpr, 0)->at, "DISTINCT ON");
     if (sel->grouping)
         bind_unsupported(b, sel->grouping_at, sel->grouping);
-    if (sel->windows.count)
-        bind_unsupported(b, sel->windows_at, "WINDOW");
     if (sel->with_ties)
         bind_unsupported(b, sel->limit_at, "WITH TIES");
 }
@@ -93,8 +91,8 @@ find_or_add_hidden(Scope *s, BExpr *e, PtrList *targets)
     return targets->count - 1;
 }
 
-static void
-order_direction(Binder *b, const AOrder *o, BOrder *to)
+void
+bind_order_direction(Binder *b, const AOrder *o, BOrder *to)
 {
     to->descending = o->descending;
     if (o->using_op) {
@@ -122,7 +120,7 @@ bind_order_by(Scope *s, const ASelect *sel, PtrList *targets, u32 visible, PtrLi
         if (t->expr->type == TYPE_VOID)
             bind_fail_hint(t->expr->position, ERR_UNDEFINED_FUNCTION, "Use an explicit ordering operator or modify the query.",
                            "could not identify an ordering operator for type void");
-        order_direction(b, o, to);
+        bind_order_direction(b, o, to);
         bool again = false;
         for (u32 k = 0; k < order->count && !again; k++)
             again = LIST_AT(*order, BOrder, k)->target == to->target;
@@ -271,6 +269,10 @@ bind_finish_scope(Scope *s, const PtrList *targets)
     q->aggs = ARENA_ARRAY(a, BAgg, s->aggs.count);
     for (u32 i = 0; i < s->aggs.count; i++)
         q->aggs[i] = *LIST_AT(s->aggs, BAgg, i);
+    q->window_count = s->bound_windows.count;
+    q->windows = (BWindow **)s->bound_windows.items;
+    q->win_call_count = s->win_calls.count;
+    q->win_calls = (BWinCall **)s->win_calls.items;
     q->target_count = targets->count;
     q->targets = ARENA_ARRAY(a, BTarget, targets->count);
     for (u32 i = 0; i < targets->count; i++)
@@ -322,7 +324,7 @@ static BQuery *
 bind_simple(Binder *b, const ASelect *sel, bool resolve_unknowns)
 {
     BQuery *q = ARENA_NEW(b->arena, BQuery);
-    Scope s = {.b = b, .outer = b->outer, .frame = b->frame, .query = q};
+    Scope s = {.b = b, .outer = b->outer, .frame = b->frame, .query = q, .windows = &sel->windows};
     PtrList targets = {0};
     if (sel->is_values) {
         bind_values(&s, sel, &targets);

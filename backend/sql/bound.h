@@ -38,7 +38,7 @@ typedef enum BExprKind {
     BX_GROUP,    /* group_index into BQuery.group_by: the value of a grouping expression */
     BX_IN_SET,   /* args are a row of an IN subquery that captures nothing; index into BStmt.subs */
     BX_SUBQUERY, /* index into BStmt.subs; args: its tests (IN), then what it captures of the outer queries */
-    BX_WINDOW,   /* reserved */
+    BX_WINDOW,   /* only in targets: index into BQuery.win_calls */
 } BExprKind;
 
 struct BExpr {
@@ -132,6 +132,24 @@ typedef struct BAgg {
     i32 typmod;
 } BAgg;
 
+typedef enum BWinKind {
+    BWIN_AGGREGATE, BWIN_ROW_NUMBER, BWIN_RANK, BWIN_DENSE_RANK, BWIN_PERCENT_RANK, BWIN_CUME_DIST, BWIN_NTILE, BWIN_LAG, BWIN_LEAD,
+    BWIN_FIRST_VALUE, BWIN_LAST_VALUE, BWIN_NTH_VALUE,
+} BWinKind;
+typedef enum BFrameBound { FRAME_UNBOUNDED_PRECEDING, FRAME_PRECEDING, FRAME_CURRENT, FRAME_FOLLOWING, FRAME_UNBOUNDED_FOLLOWING } BFrameBound;
+typedef enum BFrameMode { FRAME_RANGE, FRAME_ROWS, FRAME_GROUPS } BFrameMode;
+
+typedef struct BWinCall {
+    BWinKind kind;
+    u32 window;     /* of BQuery.windows */
+    u32 arg_count;
+    BExpr *args[3];
+    AggId agg;
+    BExpr *filter;  /* NULL: none */
+    TypeId type;
+    i32 typmod;
+} BWinCall;
+
 typedef struct BTarget {
     BExpr *expr;
     Str name;
@@ -152,6 +170,16 @@ typedef struct BRowLock {
     u32 table_id, schema_version;
 } BRowLock;
 
+/* Keys stand above grouping, like targets. */
+typedef struct BWindow {
+    u32 partition_count, order_count;
+    BExpr **partition, **order;
+    BOrder *directions; /* of order; target is unused */
+    BFrameMode mode;
+    BFrameBound start, end;
+    BExpr *start_offset, *end_offset; /* bigint, without columns; NULL: none */
+} BWindow;
+
 struct BQuery {
     u32 rel_count;
     BRel *rels;
@@ -163,6 +191,9 @@ struct BQuery {
     u32 agg_count;
     BAgg *aggs;
     BExpr *having;
+    u32 window_count, win_call_count;
+    BWindow **windows;
+    BWinCall **win_calls;
     u32 target_count; /* visible ones first */
     BTarget *targets;
     BExpr *repeat;    /* bigint over the groups: how often each is given, NULL: once */

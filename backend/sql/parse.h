@@ -79,6 +79,7 @@ AExpr *parse_special_function(Parser *p);
 
 /* ---- SELECT (parse_select.c, parse_from.c) ---- */
 bool parse_starts_select(Parser *p, u32 ahead); /* SELECT, VALUES, WITH, TABLE */
+AWindow *parse_window(Parser *p); /* ( … ) */
 AWith *parse_with(Parser *p);
 /* with: NULL for none. */
 void parse_set_with(Parser *p, ASelect *s, AWith *with);

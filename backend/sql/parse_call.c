@@ -5,14 +5,110 @@
  */
 #include "backend/sql/parse.h"
 
-static void
-read_window(Parser *p)
+static BFrameBound
+read_bound(Parser *p, AExpr **ret_offset)
 {
-    if (!parse_is_char(p, '(')) {
-        parse_col_id(p);
+    if (parse_try(p, KW_UNBOUNDED)) {
+        if (parse_try(p, KW_PRECEDING))
+            return FRAME_UNBOUNDED_PRECEDING;
+        parse_expect(p, KW_FOLLOWING);
+        return FRAME_UNBOUNDED_FOLLOWING;
+    }
+    if (parse_try(p, KW_CURRENT)) {
+        parse_expect(p, KW_ROW);
+        return FRAME_CURRENT;
+    }
+    *ret_offset = parse_expr(p);
+    if (parse_try(p, KW_PRECEDING))
+        return FRAME_PRECEDING;
+    parse_expect(p, KW_FOLLOWING);
+    return FRAME_FOLLOWING;
+}
+
+static NORETURN void
+bad_frame(Parser *p, const AWindow *w, const char *what)
+{
+    parse_fail_at(p, w->frame_at, ERR_WINDOWING_ERROR, "%s", what);
+}
+
+static void
+check_bounds(Parser *p, const AWindow *w)
+{
+    if (w->start == FRAME_UNBOUNDED_FOLLOWING)
+        bad_frame(p, w, "frame start cannot be UNBOUNDED FOLLOWING");
+    if (w->end == FRAME_UNBOUNDED_PRECEDING)
+        bad_frame(p, w, "frame end cannot be UNBOUNDED PRECEDING");
+    if (w->start == FRAME_CURRENT && w->end == FRAME_PRECEDING)
+        bad_frame(p, w, "frame starting from current row cannot have preceding rows");
+    if (w->start == FRAME_FOLLOWING && (w->end == FRAME_PRECEDING || w->end == FRAME_CURRENT))
+        bad_frame(p, w, w->end == FRAME_CURRENT ? "frame starting from following row cannot end with current row"
+                                                : "frame starting from following row cannot have preceding rows");
+}
+
+/* The bounds of a frame that names its start only end at the current row. */
+static void
+read_frame(Parser *p, AWindow *w)
+{
+    w->has_frame = true;
+    w->frame_at = parse_at(p);
+    w->mode = parse_try(p, KW_RANGE) ? FRAME_RANGE : parse_try(p, KW_ROWS) ? FRAME_ROWS : (parse_expect(p, KW_GROUPS), FRAME_GROUPS);
+    if (parse_try(p, KW_BETWEEN)) {
+        w->start = read_bound(p, &w->start_offset);
+        parse_expect(p, KW_AND);
+        w->end = read_bound(p, &w->end_offset);
+    } else {
+        w->start = read_bound(p, &w->start_offset);
+        w->end = FRAME_CURRENT;
+        if (w->start == FRAME_FOLLOWING)
+            bad_frame(p, w, "frame starting from following row cannot end with current row");
+    }
+    check_bounds(p, w);
+    if (!parse_try(p, KW_EXCLUDE))
+        return;
+    if (parse_try(p, KW_NO)) {
+        parse_expect(p, KW_OTHERS);
         return;
     }
-    parse_skip_parens(p); /* windows are refused, so the definition is of no interest */
+    w->exclude = "EXCLUDE in a window's frame";
+    if (parse_try(p, KW_CURRENT))
+        parse_expect(p, KW_ROW);
+    else if (!parse_try(p, KW_TIES))
+        parse_expect(p, KW_GROUP);
+}
+
+AWindow *
+parse_window(Parser *p)
+{
+    AWindow *w = ARENA_NEW(p->arena, AWindow);
+    w->at = parse_at(p);
+    parse_expect_char(p, '(');
+    bool keyword = parse_is(p, KW_PARTITION) || parse_is(p, KW_RANGE) || parse_is(p, KW_ROWS) || parse_is(p, KW_GROUPS);
+    if (!keyword && !parse_is(p, KW_ORDER) && !parse_is_char(p, ')'))
+        w->base = parse_col_id(p);
+    if (parse_try(p, KW_PARTITION)) {
+        parse_expect(p, KW_BY);
+        parse_expr_list(p, &w->partition);
+    }
+    if (parse_try(p, KW_ORDER)) {
+        parse_expect(p, KW_BY);
+        parse_order_by(p, &w->order);
+    }
+    if (!parse_is_char(p, ')'))
+        read_frame(p, w);
+    parse_expect_char(p, ')');
+    return w;
+}
+
+static AWindow *
+read_over(Parser *p)
+{
+    if (parse_is_char(p, '('))
+        return parse_window(p);
+    AWindow *w = ARENA_NEW(p->arena, AWindow);
+    w->at = parse_at(p);
+    w->base = parse_col_id(p);
+    w->only_base = true;
+    return w;
 }
 
 static void
@@ -36,10 +132,8 @@ read_clauses(Parser *p, AExpr *e)
         c->filter = parse_expr(p);
         parse_expect_char(p, ')');
     }
-    if (parse_try(p, KW_OVER)) {
-        c->over = true;
-        read_window(p);
-    }
+    if (parse_try(p, KW_OVER))
+        c->over = read_over(p);
 }
 
 static void

@@ -124,12 +124,14 @@ read_group_by(Parser *p, ASelect *s)
 static void
 read_windows(Parser *p, ASelect *s)
 {
-    s->windows_at = parse_at(p);
     do {
-        parse_col_id(p);
+        u32 at = parse_at(p);
+        Str name = parse_col_id(p);
         parse_expect(p, KW_AS);
-        parse_skip_parens(p);
-        ptrlist_add(p->arena, &s->windows, s);
+        AWindow *w = parse_window(p);
+        w->name = name;
+        w->at = at;
+        ptrlist_add(p->arena, &s->windows, w);
     } while (parse_try_char(p, ','));
 }
 
