@@ -488,8 +488,10 @@ answer_put(Writer *w, Tx *tx, AnsStatus status, u64 version, u64 rows, const Err
     b->ans_rows = rows;
     b->ans_txn = tx->chain ? tx->chain->id : tx->open ? OPEN_TXN : 0;
     b->ans_wake_next[0] = b->ans_wake_next[1] = -1;
-    if (err)
+    if (err) {
         b->ans_error = *err;
+        b->ans_row[0] = err->code == ERR_UNIQUE_VIOLATION ? w->clash_hash : 0;
+    }
     w->answered[w->answered_count++] = tx->slot;
 }
 

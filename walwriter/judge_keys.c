@@ -64,6 +64,9 @@ unique_violation(Writer *w, u32 table_id, u32 key, const PartView *p, u32 row, R
     const TableDef *def = table_def(t);
     const KeyDef *k = &def->keys[key];
     ByteBuf b = {0};
+    w->clash_hash = 0;
+    if (p)
+        (void)world_key_hash(w->world, table_id, key, p, row, &w->clash_hash);
     error_set(err, ERR_UNIQUE_VIOLATION, "duplicate key value violates unique constraint \"%.*s\"", (int)k->name.len, k->name.ptr);
     buf_str(&b, "Key (");
     for (u32 i = 0; i < k->column_count; i++) {
@@ -247,6 +250,17 @@ own_row_has(Writer *w, const Tx *tx, const LockHold *h, u32 part, u32 key, u32 r
 }
 
 static Judged
+judge_rivals(Writer *w, Tx *tx, u32 part, u32 key, u32 row, Error *err)
+{
+    const PartView *p = &tx->parts[part];
+    Rivals rivals = {.world = w->world, .table_id = p->table_id};
+    world_key_each(w->world, p->table_id, key, p, row, note_rival, &rivals);
+    Judged j = rivals.staged ? judge_staged(w, tx, p, key, row, rivals.staged, err) : JUDGED_YES;
+    return j == JUDGED_YES && rivals.live ? judge_live(w, tx, part, key, row, rivals.live, err) : j;
+}
+
+/* Who waits for the row that has the key does not hold the key's lock: whoever frees the key may take it again. */
+static Judged
 judge_key(Writer *w, Tx *tx, u32 part, u32 key, u32 row, bool others, Error *err)
 {
     const PartView *p = &tx->parts[part];
@@ -254,6 +268,9 @@ judge_key(Writer *w, Tx *tx, u32 part, u32 key, u32 row, bool others, Error *err
     LockHold *h = NULL;
     if (!world_key_hash(w->world, p->table_id, key, p, row, &hash))
         return JUDGED_YES;
+    Judged j = judge_rivals(w, tx, part, key, row, err);
+    if (j != JUDGED_YES)
+        return j;
     LockTag tag = {p->table_id, LOCK_KEY, (u16)key, hash};
     if (tx_is_bulk(tx)) {
         if (others && locks_conflict(w->locks, tx->slot, tag, LOCK_WATCH))
@@ -273,10 +290,7 @@ judge_key(Writer *w, Tx *tx, u32 part, u32 key, u32 row, bool others, Error *err
         tx->own_keys[tx->own_count] = (OwnKey){.hold = h, .older = h->own, .part = part, .row = row};
         h->own = ++tx->own_count;
     }
-    Rivals rivals = {.world = w->world, .table_id = p->table_id};
-    world_key_each(w->world, p->table_id, key, p, row, note_rival, &rivals);
-    Judged j = rivals.staged ? judge_staged(w, tx, p, key, row, rivals.staged, err) : JUDGED_YES;
-    return j == JUDGED_YES && rivals.live ? judge_live(w, tx, part, key, row, rivals.live, err) : j;
+    return JUDGED_YES;
 }
 
 /* ---- all keys ---- */

@@ -226,6 +226,7 @@ typedef struct Writer {
     bool unsealed;          /* something became durable since the last seal */
     bool stopping;
     u64 scratch_capacity;   /* keys of one bulk part (judge_keys.c) */
+    u64 clash_hash;         /* of the key that the last unique violation was about */
     struct ScratchKey *scratch;
 } Writer;
 

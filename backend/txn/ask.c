@@ -146,6 +146,8 @@ ask_settle(Txn *t, const Answer *a, const Error *error)
     }
     if (error->code == ERR_QUERY_CANCELED)
         interrupt_check(); /* knows better which cancel it was */
+    if (error->code == ERR_UNIQUE_VIOLATION && reads_missed(t, a->row[0])) /* whoever looked first is told to try again, not that the key is there */
+        err_throw(ERR_SERIALIZATION_FAILURE, "could not serialize access due to read/write dependencies among transactions");
     err_rethrow(error);
 }
 

@@ -70,6 +70,8 @@ void ask_rollback(Txn *t);
 
 /* What was read, behind *at bytes of the area, for a commit of a SERIALIZABLE transaction; false when it does not fit. */
 MUST_CHECK bool reads_put(Txn *t, u32 *at);
+/* A key of this hash was looked up by a SERIALIZABLE transaction and not found. */
+bool reads_missed(const Txn *t, u64 hash);
 
 /* Give up the pin; the next txn_snapshot makes a new one. */
 void txn_drop_snapshot(Txn *t);

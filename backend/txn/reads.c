@@ -79,6 +79,18 @@ txn_note_read_key(Txn *t, u32 table_id, u32 key, u64 hash, RowId found)
     r->slots[at] = (u16)r->count;
 }
 
+bool
+reads_missed(const Txn *t, u64 hash)
+{
+    if (t->isolation != TXN_SERIALIZABLE || !t->reads || !hash)
+        return false;
+    for (const ReadTable *r = t->reads->tables; r; r = r->next)
+        for (u32 i = 0; i < r->count; i++)
+            if (r->keys[i].hash == hash && !r->keys[i].found)
+                return true;
+    return false;
+}
+
 static u32
 table_bytes(const ReadTable *r)
 {

@@ -15,7 +15,7 @@
  *
  * What answers say beside AnsStatus: a part: ans_row[0] and [1] its first and second target row, ans_txn the open transaction; rows in the transaction's private
  * block have STAGED_BLOCK in their block id and ans_slot its address. CREATE TABLE: ans_rows the table id, ans_row[0] the address of its TableShm.
- * LOCK of rows: ans_bits. LOCK, advisory: ans_rows 1 = granted (released), 0 = not (NOWAIT and SKIP do not wait).
+ * 23505: ans_row[0] the hash of the key, 0 when it is not known. LOCK of rows: ans_bits. LOCK, advisory: ans_rows 1 = granted (released), 0 = not (NOWAIT and SKIP do not wait).
  */
 #ifndef REQUEST_H
 #define REQUEST_H
