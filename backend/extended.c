@@ -7,6 +7,7 @@
  */
 #include "backend/session.h"
 
+#include "backend/interrupt.h"
 #include "backend/throw.h"
 #include "common/base/env.h"
 
@@ -18,6 +19,14 @@ no_statement(const char *name)
     if (*name)
         err_throw(ERR_INVALID_STATEMENT_NAME, "prepared statement \"%s\" does not exist", name);
     err_throw(ERR_INVALID_STATEMENT_NAME, "unnamed prepared statement does not exist");
+}
+
+/* statement_timeout runs from a statement's first message to the end of its Execute, or to Sync. */
+static void
+begin_message(Session *s)
+{
+    transaction_start(s);
+    interrupt_statement_begin(s->statement_timeout_ms);
 }
 
 void
@@ -36,7 +45,7 @@ extended_parse(Session *s, const WireMsg *m)
             err_throw(ERR_FEATURE_NOT_SUPPORTED, "parameters of the type with OID %u are not supported yet", oid);
     }
     body_end(&r);
-    transaction_start(s);
+    begin_message(s);
     if (!*name)
         prepared_drop(s, ""); /* even when the new one fails */
     CachedPlan *plan = plans_find(s, text, len, declared, count);
@@ -170,7 +179,7 @@ extended_bind(Session *s, const WireMsg *m)
         body_bad("insufficient data left in message");
     if (!st)
         no_statement(name);
-    transaction_start(s);
+    begin_message(s);
     u32 count = read_parameter_count(&r, st->plan, &formats, name);
     transaction_admit(s, st->plan->parsed);
     CachedPlan *plan = current_plan(s, st);
@@ -223,7 +232,7 @@ extended_describe(Session *s, const WireMsg *m)
     const CachedPlan *plan;
     const ReplyColumn *columns;
     body_end(&r);
-    transaction_start(s);
+    begin_message(s);
     if (what == 'S') {
         Prepared *st = prepared_find(s, name);
         if (!st)
@@ -311,7 +320,7 @@ extended_execute(Session *s, const WireMsg *m)
         reply_empty(s->wire, MSG_B_EMPTY_QUERY);
         return;
     }
-    transaction_start(s);
+    begin_message(s);
     if (p->state != PORTAL_FAILED || !p->failed_late) /* one that failed late is known to end the block */
         transaction_admit(s, p->state == PORTAL_FAILED ? NULL : p->plan->parsed);
     if (p->state == PORTAL_FAILED || (p->state == PORTAL_DONE && !p->plan->returns_rows))
@@ -323,7 +332,7 @@ extended_execute(Session *s, const WireMsg *m)
     bool complete = portal_run(s, p, (i32)max_rows > 0 ? max_rows : 0);
     s->running = NULL;
     end_execution(s, p, complete);
-    session_statement_end(s);
+    session_statement_end(s, complete);
 }
 
 void

@@ -39,6 +39,12 @@ leave_if_told(void)
         err_throw_fatal(ERR_ADMIN_SHUTDOWN, "terminating connection due to administrator command");
 }
 
+static NORETURN void
+timed_out(void)
+{
+    err_throw(ERR_QUERY_CANCELED, "canceling statement due to statement timeout");
+}
+
 void
 interrupt_check(void)
 {
@@ -47,7 +53,7 @@ interrupt_check(void)
     leave_if_told();
     if (proc_flag(PROC_CANCEL))
         err_throw(ERR_QUERY_CANCELED, "canceling statement due to user request");
-    err_throw(ERR_QUERY_CANCELED, "canceling statement due to statement timeout");
+    timed_out();
 }
 
 void
@@ -75,19 +81,22 @@ set_timer(i64 ms)
 void
 interrupt_statement_begin(i64 timeout_ms)
 {
+    if (UNLIKELY(timeout_ms > 0 && !timer_runs))
+        set_timer(timeout_ms);
+}
+
+void
+interrupt_timer_stop(void)
+{
     if (UNLIKELY(timer_runs))
         set_timer(0);
     proc_flag_take(PROC_ALARM);
-    if (UNLIKELY(timeout_ms > 0))
-        set_timer(timeout_ms);
 }
 
 void
 interrupt_statement_end(void)
 {
-    if (UNLIKELY(timer_runs))
-        set_timer(0);
-    proc_flag_take(PROC_ALARM);
+    interrupt_timer_stop();
     proc_flag_take(PROC_CANCEL);
 }
 
@@ -96,6 +105,8 @@ interrupt_idle(void)
 {
     proc_flag_take(PROC_CANCEL);
     leave_if_told();
+    if (UNLIKELY(proc_flag(PROC_ALARM)))
+        timed_out();
 }
 
 bool

@@ -17,11 +17,13 @@ void interrupt_sleep(double seconds);
 void interrupt_quit(void);
 
 /* ---- for the session loop ---- */
-/* A statement starts: what was pending before is forgotten, the timer runs (timeout_ms 0: none). */
+/* A statement starts: the timer runs from now on, unless it does already (timeout_ms 0: none). */
 void interrupt_statement_begin(i64 timeout_ms);
+/* The timer does not run any more; a cancel stays. */
+void interrupt_timer_stop(void);
 /* It ended, well or not: timer and pending cancel are gone. */
 void interrupt_statement_end(void);
-/* While waiting for a command: a cancel is dropped, a termination throws (fatal), a quit ends the process. */
+/* While waiting for a command: a cancel is dropped, a statement that took too long throws, a termination throws (fatal), a quit ends the process. */
 void interrupt_idle(void);
 /* A termination or quit is pending. */
 bool interrupt_leaving(void);

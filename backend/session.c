@@ -112,11 +112,12 @@ loggable_statement(const Session *s, char text[BOX_STATEMENT_BYTES])
 }
 
 void
-session_statement_end(Session *s)
+session_statement_end(Session *s, bool complete)
 {
     i64 limit_ms = conf_int(&s->boot->conf, log_min_duration_statement);
     char text[BOX_STATEMENT_BYTES];
-    interrupt_statement_end();
+    if (complete)
+        interrupt_statement_end();
     if (UNLIKELY(limit_ms >= 0) && s->source) {
         i64 took_us = env->wall_us() - s->statement_us;
         if (took_us >= limit_ms * 1000)
@@ -180,6 +181,7 @@ do_message(Session *s, const WireMsg *m)
     case MSG_F_FLUSH: wire_flush(s->wire); break;
     case MSG_F_SYNC:
         s->in_extended = s->skip_to_sync = false;
+        interrupt_timer_stop();
         transaction_implicit_end(s);
         transaction_finish(s);
         s->ready_due = true;

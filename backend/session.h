@@ -135,7 +135,8 @@ void session_report_parameters(Session *s);
 void session_apply_gucs(Session *s);
 /* The statement begins and ends: timer, box, log line. */
 void session_statement_begin(Session *s, const char *text, u32 len);
-void session_statement_end(Session *s);
+/* complete: the timer of statement_timeout stops. */
+void session_statement_end(Session *s, bool complete);
 /* The catalog at the running statement's snapshot: it has looked at data then. */
 const Root *session_root(Session *s);
 void session_notice(Session *s, ReplySeverity severity, ErrCode code, const char *text);

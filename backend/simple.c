@@ -69,8 +69,10 @@ static void
 run_several(Session *s, const char *text, u32 len, const ParsedStmt *parsed, u32 count)
 {
     for (u32 i = 0; i < count; i++) {
-        if (i)
+        if (i) {
+            interrupt_timer_stop();
             interrupt_statement_begin(s->statement_timeout_ms);
+        }
         transaction_start(s);
         transaction_implicit(s);
         admit(s, &parsed[i]);
@@ -114,6 +116,6 @@ simple_query(Session *s, const WireMsg *m)
     prepared_drop(s, "");
     session_statement_begin(s, text, m->len - 1);
     run_all(s, text, m->len - 1);
-    session_statement_end(s);
+    session_statement_end(s, true);
     s->ready_due = true;
 }
