@@ -132,6 +132,24 @@ change(Backend *b, void *arg)
     return txn_write_finish(w);
 }
 
+static const TableDef *
+named(Backend *b, const char *name)
+{
+    return catalog_find_table(txn_root(b->txn), str_of(name));
+}
+
+static TxnOutcome
+empty(Backend *b, void *name)
+{
+    return txn_truncate(b->txn, named(b, name)->table_id);
+}
+
+static TxnOutcome
+drop(Backend *b, void *name)
+{
+    return txn_drop_tables(b->txn, &named(b, name)->table_id, 1);
+}
+
 /* ---- the same for the model; false: the statement must fail with 23505 ---- */
 
 static bool
@@ -335,7 +353,12 @@ statement_random(Session *s)
     ErrCode code;
     if (low + size > ids)
         size = ids - (u32)low;
-    if (random_below(3) == 0) {
+    if (random_below(40) == 0) {
+        for (u32 id = 0; id < ids; id++)
+            s->now.cells[id].n = ABSENT;
+        ok = true;
+        code = run(&s->owner, empty, "t");
+    } else if (random_below(3) == 0) {
         Rows rows = {low, size, (i32)random_below(1000)};
         ok = model_insert(&s->now, &rows);
         code = run(&s->owner, insert, &rows);
@@ -594,6 +617,122 @@ START_TEST(a_cancelled_statement_leaves_the_transaction)
 }
 END_TEST
 
+/* ---- tables ---- */
+
+typedef struct NewTable {
+    const char *name;
+    bool if_not_exists, exists;
+} NewTable;
+
+static TxnOutcome
+create(Backend *b, void *arg)
+{
+    NewTable *n = arg;
+    TableDef t = {.schema_version = 1, .owner_id = ROLE_ROOT, .column_count = 3, .key_count = 1, .name = str_of(n->name), .columns = COLUMNS,
+                  .keys = &KEY, .acl = NO_ACL};
+    return txn_create_table(b->txn, &t, n->if_not_exists, &n->exists);
+}
+
+static bool
+has_table(Backend *b, const char *name)
+{
+    bool has = named(b, name) != NULL;
+    txn_end_statement(b->txn);
+    return has;
+}
+
+/* Made, filled, emptied, dropped and taken back in one transaction; nobody else sees any of it before COMMIT. */
+START_TEST(tables_of_a_transaction)
+{
+    static Backend a, b;
+    backend_init(&a, 0);
+    backend_init(&b, 1);
+    for (int commit = 0; commit < 2; commit++) {
+        txn_begin(a.txn, TXN_READ_COMMITTED);
+        u64 published = catalog_version(txn_root(a.txn));
+        txn_end_statement(a.txn);
+        CK_RUN(&a, create_t, NULL);
+        CK_RUN(&a, create, (&(NewTable){"u", false, false}));
+        ck_assert(has_table(&a, "t") && has_table(&a, "u") && !has_table(&b, "t"));
+        ck_assert_uint_ne(catalog_version(txn_root(a.txn)), published);
+        txn_end_statement(a.txn);
+        CK_RUN(&a, insert, (&(Rows){1, 10, 5}));
+        CK_RUN(&a, increment, &(i64){3});
+        ck_assert_int_eq(n_of(&a, 3), 6);
+        ck_assert_int_eq(run(&a, insert, &(Rows){3, 1, 5}), ERR_UNIQUE_VIOLATION);
+        txn_rollback(a.txn);
+        ck_assert(!has_table(&a, "t"));
+
+        txn_begin(a.txn, TXN_READ_COMMITTED);
+        CK_RUN(&a, create_t, NULL);
+        CK_RUN(&a, insert, (&(Rows){1, 10, 5}));
+        u32 mark = txn_savepoint(a.txn);
+        CK_RUN(&a, empty, "t");
+        ck_assert_int_eq(n_of(&a, 3), ABSENT);
+        CK_RUN(&a, insert, (&(Rows){3, 1, 7}));
+        ck_assert_int_eq(n_of(&a, 3), 7);
+        CK_RUN(&a, drop, "t");
+        ck_assert(!has_table(&a, "t"));
+        CK_RUN(&a, create_t, NULL);
+        CK_RUN(&a, insert, (&(Rows){20, 1, 8}));
+        ck_assert_int_eq(n_of(&a, 20), 8);
+        ck_assert_int_eq(n_of(&a, 3), ABSENT);
+        txn_rollback_to(a.txn, mark);
+        ck_assert_int_eq(n_of(&a, 20), ABSENT);
+        ck_assert_int_eq(n_of(&a, 3), 5);
+        if (commit)
+            ck_assert_int_eq(end_with(&a, txn_commit), ERR_NONE);
+        else
+            txn_rollback(a.txn);
+        ck_assert_int_eq(has_table(&b, "t"), commit);
+    }
+    ck_assert_int_eq(n_of(&b, 3), 5);
+
+    /* of a table that is there already */
+    txn_begin(a.txn, TXN_READ_COMMITTED);
+    CK_RUN(&a, increment, &(i64){3});
+    CK_RUN(&a, empty, "t");
+    CK_RUN(&a, insert, (&(Rows){100, 2, 1}));
+    ck_assert_int_eq(n_of(&a, 3), ABSENT);
+    ck_assert_int_eq(n_of(&a, 101), 1);
+    ck_assert_int_eq(n_of(&b, 3), 5);
+    ck_assert_int_eq(end_with(&a, txn_commit), ERR_NONE);
+    expect(2, 2);
+    txn_begin(a.txn, TXN_READ_COMMITTED);
+    CK_RUN(&a, insert, (&(Rows){200, 2, 1}));
+    CK_RUN(&a, drop, "t");
+    NewTable again = {"t", true, false};
+    CK_RUN(&a, create, &again);
+    ck_assert(!again.exists);
+    ck_assert_int_eq(n_of(&b, 101), 1);
+    ck_assert_int_eq(end_with(&a, txn_commit), ERR_NONE);
+    expect(0, 0);
+    backend_done(&a);
+    backend_done(&b);
+    restart_and_compare();
+}
+END_TEST
+
+/* IF NOT EXISTS when somebody else was faster: not an error, and the transaction goes on. */
+START_TEST(a_table_that_came_meanwhile)
+{
+    static Backend a, b;
+    NewTable mine = {"u", true, false}, theirs = {"u", false, false};
+    two_sessions(&a, &b);
+    txn_begin(a.txn, TXN_REPEATABLE_READ);
+    ck_assert_int_eq(n_of(&a, 1), 100); /* the snapshot knows of no u */
+    CK_RUN(&b, create, &theirs);
+    CK_RUN(&a, increment, &(i64){1});
+    CK_RUN(&a, create, &mine);
+    ck_assert(mine.exists);
+    CK_RUN(&a, increment, &(i64){2});
+    ck_assert_int_eq(end_with(&a, txn_commit), ERR_NONE);
+    ck_assert_int_eq(n_of(&b, 1) + n_of(&b, 2), 202);
+    backend_done(&a);
+    backend_done(&b);
+}
+END_TEST
+
 /* ---- SERIALIZABLE and locks ---- */
 
 /* A lookup as exec makes it: what was found is noted. */
@@ -771,6 +910,8 @@ main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, small_statements, 0, 4);
     tcase_add_loop_test(t, statements_of_all_sizes, 0, 2);
+    tcase_add_test(t, tables_of_a_transaction);
+    tcase_add_test(t, a_table_that_came_meanwhile);
     tcase_add_test(t, who_waits_sees_what_the_other_left);
     tcase_add_test(t, a_repeatable_snapshot_stays);
     tcase_add_test(t, a_failed_statement_is_taken_back);
