@@ -56,7 +56,7 @@ def_bytes(const TableDef *d, u32 acl_count)
 {
     u64 n = sizeof *d + d->column_count * sizeof(ColumnDef) + d->key_count * sizeof(KeyDef) + acl_count * sizeof(AclItem) + d->name.len;
     for (u32 c = 0; c < d->column_count; c++)
-        n += d->columns[c].name.len;
+        n += d->columns[c].name.len + d->columns[c].default_text.len;
     for (u32 k = 0; k < d->key_count; k++)
         n += d->keys[k].name.len;
     return n;
@@ -82,8 +82,10 @@ copy_def(World *w, const TableDef *from, const AclItem *acl, u32 acl_count)
     d->acl = items;
     d->acl_count = acl_count;
     text = copy_str(text, from->name, &d->name);
-    for (u32 c = 0; c < d->column_count; c++)
+    for (u32 c = 0; c < d->column_count; c++) {
         text = copy_str(text, from->columns[c].name, &columns[c].name);
+        text = copy_str(text, from->columns[c].default_text, &columns[c].default_text);
+    }
     for (u32 k = 0; k < d->key_count; k++)
         text = copy_str(text, from->keys[k].name, &keys[k].name);
     return d;

@@ -36,6 +36,7 @@ typedef struct Writer {
     Vec *vecs;
     VecBuf *convert, *text;
     Vec *null_vecs;       /* a column of NULLs for every missing one */
+    Eval *defaults;       /* COPY: of the missing columns that have one; by column, expr NULL: none */
     u64 rows;
     Returning *returning; /* NULL: none */
     Seen *seen;           /* UPDATE … FROM, DELETE … USING; NULL: a row comes once */
@@ -69,6 +70,12 @@ shape_batch(Writer *w, const Batch *b, Batch *ret)
 {
     Arena *a = w->exec->arena;
     for (u32 i = 0; i < w->column_count; i++) {
+        if (w->from[i] < 0 && w->defaults && w->defaults[i].expr) {
+            const ColumnDef *c = &w->def->columns[i];
+            eval_run(&w->defaults[i], &w->exec->workers[0], b, &w->vecs[i]);
+            vec_convert(a, &w->vecs[i], b->count, (TypeId)c->type, c->typmod, (PhysType)c->phys, c->scale, &w->convert[i]);
+            continue;
+        }
         if (w->from[i] < 0) {
             set_null_column(w, i, a, b->count);
             continue;
@@ -335,8 +342,13 @@ exec_copy_begin(ExecContext *ctx, const Plan *plan)
     const TableShm *table = store_table(e->snapshot->root, plan->stmt->table_id);
     c->writer.exec = e;
     c->replan = !table || table_def(table)->schema_version != plan->stmt->schema_version;
-    if (!c->replan)
-        open_insert(&c->writer, e, table, plan->stmt);
+    if (c->replan)
+        return c;
+    open_insert(&c->writer, e, table, plan->stmt);
+    if (plan->stmt->default_count)
+        c->writer.defaults = ARENA_ARRAY(e->arena, Eval, c->writer.column_count);
+    for (u32 i = 0; i < plan->stmt->default_count; i++)
+        eval_open(&c->writer.defaults[plan->stmt->defaults[i].attribute - 1], &e->workers[0], &plan->defaults[i]);
     return c;
 }
 

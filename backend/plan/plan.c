@@ -140,6 +140,15 @@ plan_returning(Planner *p, Plan *plan, const BStmt *stmt)
     }
 }
 
+static void
+plan_defaults(Planner *p, Plan *plan, const BStmt *stmt)
+{
+    static const PlanNode NOTHING = {.kind = PN_VALUES};
+    plan->defaults = ARENA_ARRAY(p->arena, PlanExpr, stmt->default_count);
+    for (u32 i = 0; i < stmt->default_count; i++)
+        plan->defaults[i] = plan_expr(p, stmt->defaults[i].expr, &NOTHING);
+}
+
 /* EXISTS wants one row, and none of its columns. */
 static const BQuery *
 exists_query(Arena *a, const BQuery *q)
@@ -235,6 +244,9 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
     case BST_DELETE:
         plan->root = plan_query_rows(&p, stmt->query, true);
         plan_returning(&p, plan, stmt);
+        break;
+    case BST_COPY_FROM:
+        plan_defaults(&p, plan, stmt);
         break;
     default:
         break;

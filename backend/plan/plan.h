@@ -26,6 +26,7 @@ typedef struct Plan {
     PlanNode *root;          /* NULL for utility statements */
     u32 column_count;        /* result columns, for RowDescription */
     PlanColumn *columns;
+    struct PlanExpr *defaults;  /* COPY FROM: one for each of stmt->defaults, over no columns */
     struct PlanExpr *returning; /* RETURNING: column_count expressions over the rows of root; NULL: none */
     u64 catalog_version;     /* bound to this; another one: bind again */
     u32 node_count;

@@ -142,6 +142,9 @@ typedef struct AAlias {
     Str *columns;
 } AAlias;
 
+/* A whole expression (parse.c); text must stay. */
+const AExpr *parse_expression(Arena *a, Str text);
+
 typedef enum AFromKind { AF_TABLE, AF_SUBQUERY, AF_FUNCTION, AF_JOIN } AFromKind;
 struct AFrom {
     AFromKind kind;
@@ -221,7 +224,9 @@ typedef struct AColumnDef {
     Str name;
     u32 at;
     ATypeName *type;
-    const char *unsupported; /* DEFAULT, CHECK, … */
+    AExpr *default_expr;     /* NULL: none */
+    Str default_text;
+    const char *unsupported; /* CHECK, … */
     u32 unsupported_at;
     u32 collate_at;          /* 0: no COLLATE */
     PtrList constraints;     /* AConstraint */

@@ -41,7 +41,7 @@ typedef struct Binder {
 /* Where an expression stands, for messages and for what is allowed there. */
 typedef enum BindPlace {
     PLACE_TARGET, PLACE_WHERE, PLACE_ON, PLACE_GROUP, PLACE_HAVING, PLACE_ORDER, PLACE_LIMIT, PLACE_OFFSET, PLACE_VALUES, PLACE_SET,
-    PLACE_FILTER, PLACE_RETURNING,
+    PLACE_FILTER, PLACE_RETURNING, PLACE_DEFAULT,
 } BindPlace;
 
 typedef struct NsColumn {
@@ -133,6 +133,12 @@ BExpr *bind_condition(Scope *s, const AExpr *e, BindPlace place, const char *con
 Str bind_output_name(const AExpr *e);
 bool bexpr_equal(const BExpr *a, const BExpr *b);
 BExpr *bexpr_copy(Binder *b, const BExpr *e, u32 position);
+
+/* ---- bind_default.c ---- */
+/* Checks a new column's DEFAULT; returns what the catalog keeps of its text (nothing for NULL). */
+Str bind_new_default(Binder *b, const ColumnDef *c, const AExpr *e, Str text);
+/* The DEFAULT of a column as an expression of its type; NULL when it has none. */
+BExpr *bind_default(Binder *b, const TableDef *t, u16 column);
 
 /* ---- bind_sub.c ---- */
 /* A column of an outer query, captured by the scope's frame; NULL: none has it. */

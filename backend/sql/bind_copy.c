@@ -270,6 +270,19 @@ read_options(CopyState *c, const Stmt *s)
 }
 
 static void
+copy_defaults(Binder *b, BStmt *to, const TableDef *t)
+{
+    to->defaults = ARENA_ARRAY(b->arena, BTarget, t->column_count);
+    for (u32 i = 0; i < t->column_count; i++) {
+        bool named = !t->columns[i].default_text.len;
+        for (u32 k = 0; k < to->column_count && !named; k++)
+            named = to->columns[k] == i;
+        if (!named)
+            to->defaults[to->default_count++] = (BTarget){.expr = bind_default(b, t, (u16)i), .attribute = (u16)(i + 1)};
+    }
+}
+
+static void
 bind_copy_from(Binder *b, BStmt *to, const Stmt *s, const TableDef *t)
 {
     CopyState c = {.b = b, .o = &to->copy};
@@ -280,6 +293,7 @@ bind_copy_from(Binder *b, BStmt *to, const Stmt *s, const TableDef *t)
     bind_right(b, t, ACL_INSERT);
     read_options(&c, s);
     to->columns = bind_target_columns(b, t, s, &to->column_count);
+    copy_defaults(b, to, t);
     c.o->force_not_null = column_bitmap(b, t, to, c.force_not_null, "FORCE_NOT_NULL");
     c.o->force_null = column_bitmap(b, t, to, c.force_null, "FORCE_NULL");
 }

@@ -74,11 +74,11 @@ assign(Binder *b, const TableDef *t, u16 column, BExpr *e)
 static void
 bind_row(Scope *s, const TableDef *t, const u16 *columns, const AExpr *row, BExpr **to)
 {
-    for (u32 i = 0; i < row->arg_count; i++) /* no column has a default yet */
-        to[i] = row->args[i]->kind == AX_DEFAULT ? bind_const_null(s->b, TYPE_UNKNOWN, 0) : bind_expr(s, row->args[i]);
     for (u32 i = 0; i < row->arg_count; i++)
-        to[i] = row->args[i]->kind == AX_DEFAULT ? bind_const_null(s->b, (TypeId)t->columns[columns[i]].type, 0)
-                                                 : assign(s->b, t, columns[i], to[i]);
+        to[i] = row->args[i]->kind == AX_DEFAULT ? bind_default(s->b, t, columns[i]) : bind_expr(s, row->args[i]);
+    for (u32 i = 0; i < row->arg_count; i++)
+        if (row->args[i]->kind != AX_DEFAULT)
+            to[i] = assign(s->b, t, columns[i], to[i]);
 }
 
 static void
@@ -219,6 +219,45 @@ is_plain_values(const ASelect *sel)
     return sel->is_values && !sel->order_by.count && !sel->limit_at && !sel->offset && !sel->with && !sel->locking.count;
 }
 
+static bool
+has_target(const BStmt *to, u16 column)
+{
+    for (u32 i = 0; i < to->column_count; i++)
+        if (to->columns[i] == column)
+            return true;
+    return false;
+}
+
+/* Columns that the statement does not name get their defaults: targets behind those of the source. */
+static void
+add_defaults(Binder *b, BStmt *to, const TableDef *t)
+{
+    PtrList added = {0};
+    u16 *columns = ARENA_ARRAY(b->arena, u16, t->column_count);
+    u32 count = to->column_count;
+    memcpy(columns, to->columns, count * sizeof *columns);
+    for (u32 i = 0; i < t->column_count; i++)
+        if (t->columns[i].default_text.len && !has_target(to, (u16)i)) {
+            BTarget *target = ARENA_NEW(b->arena, BTarget);
+            *target = (BTarget){.expr = bind_default(b, t, (u16)i), .name = arena_str(b->arena, t->columns[i].name)};
+            ptrlist_add(b->arena, &added, target);
+            columns[count++] = (u16)i;
+        }
+    if (!added.count)
+        return;
+    BQuery *q = to->query;
+    if (q->distinct || q->grouped || q->repeat || bquery_visible(q) < q->target_count)
+        q = to->query = wrap(b, q);
+    BTarget *targets = ARENA_ARRAY(b->arena, BTarget, q->target_count + added.count);
+    memcpy(targets, q->targets, q->target_count * sizeof *targets);
+    for (u32 i = 0; i < added.count; i++)
+        targets[q->target_count + i] = *LIST_AT(added, BTarget, i);
+    q->targets = targets;
+    q->target_count += added.count;
+    to->columns = columns;
+    to->column_count = count;
+}
+
 static void
 insert_source(Binder *b, BStmt *to, const TableDef *t, const Stmt *s)
 {
@@ -304,7 +343,7 @@ bind_assignments(Scope *s, const TableDef *t, const PtrList *clauses, BExpr **va
         u16 column = target_column(s->b, t, one->set);
         twice[column] = values[column] != NULL;
         values[column] = one->value ? assign(s->b, t, column, one->value)
-                                    : bind_const_null(s->b, (TypeId)t->columns[column].type, 0);
+                                    : bind_default(s->b, t, column);
     }
     for (u32 i = 0; i < t->column_count; i++)
         if (twice[i])
@@ -433,6 +472,7 @@ bind_insert(Binder *b, BStmt *to, const Stmt *s)
     to->kind = BST_INSERT;
     set_target_table(b, to, t, ACL_INSERT);
     insert_source(b, to, t, s);
+    add_defaults(b, to, t);
     if (s->returning.count)
         insert_returning(b, to, t, s);
 }

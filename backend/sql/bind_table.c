@@ -59,6 +59,8 @@ add_column(NewTable *n, const AColumnDef *c, u32 index)
     *d = (ColumnDef){.name = arena_str(b->arena, c->name), .type = (u16)type, .phys = (u8)phys_of(type, typmod), .typmod = typmod};
     if (type == TYPE_NUMERIC && typmod >= 0)
         d->scale = (u8)numeric_scale(typmod);
+    if (c->default_expr)
+        d->default_text = bind_new_default(b, d, c->default_expr, c->default_text);
     for (u32 i = 0; i < c->constraints.count; i++) {
         const AConstraint *k = LIST_AT(c->constraints, AConstraint, i);
         if (k->kind != AC_NULL && k->kind != AC_NOT_NULL)

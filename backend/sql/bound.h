@@ -273,6 +273,8 @@ typedef struct BStmt {
     u32 column_count;
     u16 *columns;        /* INSERT, COPY: target columns, in order of query targets; UPDATE: the changed columns, ascending */
     BCopyOptions copy;
+    u32 default_count;   /* COPY FROM: columns that it does not name and that have a DEFAULT */
+    BTarget *defaults;   /* attribute - 1 is the column */
     /* RETURNING of INSERT, UPDATE, DELETE: over the columns of the query's relations; of relation 0 the new row's (DELETE: the old one's). What
      * UPDATE and DELETE need of the old rows stands behind the column_count values in the query's targets: `extra`, BX_COLUMN each */
     u32 returning_count, extra_target_count;

@@ -307,3 +307,13 @@ sql_parse(Arena *a, const char *text, u32 len, u32 *ret_count)
     *ret_count = list.count;
     return all;
 }
+
+const AExpr *
+parse_expression(Arena *a, Str text)
+{
+    Parser p = {.arena = a, .lexer = {.arena = a, .text = text.ptr, .len = text.len}};
+    const AExpr *e = parse_expr(&p);
+    if (parse_now(&p)->kind != T_END)
+        parse_fail(&p);
+    return e;
+}

@@ -151,8 +151,12 @@ read_column_constraint(Parser *p, Stmt *s, AColumnDef *c, bool *deferrable)
             parse_expect(p, KW_INHERIT);
         column_refuses(c, at, "CHECK");
     } else if (parse_try(p, KW_DEFAULT)) {
-        parse_b_expr(p);
-        column_refuses(c, at, "DEFAULT");
+        if (c->default_expr)
+            parse_fail_at(p, at, ERR_SYNTAX_ERROR, "multiple default values specified for column \"%.*s\" of table \"%.*s\"",
+                          (int)c->name.len, c->name.ptr, (int)s->name.parts[s->name.count - 1].len, s->name.parts[s->name.count - 1].ptr);
+        u32 from = parse_at(p);
+        c->default_expr = parse_b_expr(p);
+        c->default_text = (Str){p->lexer.text + from, p->last_end - from};
     } else if (parse_is(p, KW_REFERENCES)) {
         read_references(p);
         column_refuses(c, at, "REFERENCES");

@@ -49,6 +49,19 @@ take_name(ByteReader *r, u32 len, Str *ret)
     return true;
 }
 
+static bool
+take_default(ByteReader *r, u32 len, Str *ret)
+{
+    *ret = (Str){0};
+    if (len == 0)
+        return true;
+    const u8 *p = len <= MAX_DEFAULT_BYTES ? take_padded(r, len) : NULL;
+    if (!p || !utf8_valid(p, len) || memchr(p, 0, len))
+        return false;
+    *ret = (Str){(const char *)p, len};
+    return true;
+}
+
 /* ---- tables ---- */
 
 static void
@@ -81,8 +94,9 @@ catrec_put_table(ByteBuf *to, const TableDef *t)
         buf_u8(to, c->not_null);
         buf_u8(to, 0);
         buf_le16(to, (u16)c->name.len);
-        buf_le32(to, 0);
+        buf_le32(to, c->default_text.len);
         put_padded(to, c->name.ptr, c->name.len);
+        put_padded(to, c->default_text.ptr, c->default_text.len);
     }
     for (u32 i = 0; i < t->key_count; i++) {
         const KeyDef *k = &t->keys[i];
@@ -120,10 +134,10 @@ read_column(ByteReader *r, ColumnDef *c)
     TypeId type = type_from_oid(reader_le32(r));
     i32 typmod = (i32)reader_le32(r);
     u8 not_null = reader_u8(r), zero = reader_u8(r);
-    u32 name_len = reader_le16(r), zeros = reader_le32(r);
+    u32 name_len = reader_le16(r), default_len = reader_le32(r);
     memset(c, 0, sizeof *c);
-    if (r->bad || type == TYPE_INVALID || !type_storable(type) || !typmod_is_valid(type, typmod) || not_null > 1 || zero || zeros ||
-        !take_name(r, name_len, &c->name))
+    if (r->bad || type == TYPE_INVALID || !type_storable(type) || !typmod_is_valid(type, typmod) || not_null > 1 || zero ||
+        !take_name(r, name_len, &c->name) || !take_default(r, default_len, &c->default_text))
         return false;
     c->type = (u16)type;
     c->typmod = typmod;

@@ -19,7 +19,9 @@ typedef struct ColumnDef {
     i32 typmod;
     u8 not_null;
     u8 pad[7];
+    Str default_text; /* an expression in SQL; len 0: none */
 } ColumnDef;
+enum { MAX_DEFAULT_BYTES = 8192 };
 
 typedef struct KeyDef {
     Str name; /* the constraint's */

@@ -209,7 +209,7 @@ sample_table(ColumnDef *c, KeyDef *k, AclItem *acl)
 {
     c[0] = (ColumnDef){.name = STR_LIT("id"), .type = TYPE_INT8, .phys = PHYS_I64, .typmod = -1, .not_null = 1};
     c[1] = (ColumnDef){.name = STR_LIT("amount"), .type = TYPE_NUMERIC, .phys = PHYS_D64, .scale = 2, .typmod = numeric_typmod(12, 2)};
-    c[2] = (ColumnDef){.name = STR_LIT("note"), .type = TYPE_VARCHAR, .phys = PHYS_STR, .typmod = 14};
+    c[2] = (ColumnDef){.name = STR_LIT("note"), .type = TYPE_VARCHAR, .phys = PHYS_STR, .typmod = 14, .default_text = STR_LIT("upper('x')")};
     k[0] = (KeyDef){.name = STR_LIT("t_pkey"), .primary = 1, .column_count = 1, .columns = {0}};
     k[1] = (KeyDef){.name = STR_LIT("t_amount_note_key"), .column_count = 2, .columns = {1, 2}};
     acl[0] = (AclItem){.role_id = 0, .bits = ACL_SELECT, .grantor_id = 10};
@@ -230,7 +230,7 @@ START_TEST(catalog_records_read_back_and_refuse_damage)
     ck_assert_msg(catrec_read_table(a, b.data, (u32)b.len, &out, &err), "%s", err.message);
     ck_assert(str_eq(out.name, in.name) && out.column_count == 3 && out.key_count == 2);
     for (int i = 0; i < 3; i++) {
-        ck_assert(str_eq(out.columns[i].name, c[i].name));
+        ck_assert(str_eq(out.columns[i].name, c[i].name) && str_eq(out.columns[i].default_text, c[i].default_text));
         ck_assert(out.columns[i].type == c[i].type && out.columns[i].phys == c[i].phys && out.columns[i].scale == c[i].scale);
     }
     ck_assert(out.keys[1].columns[1] == 2 && out.keys[0].primary);
