@@ -134,8 +134,10 @@ park(Writer *w, Tx *tx)
      * table, which holds rows that others wait for, would wait for it in vain. After RETRY, too: the successor it was to keep may not
      * have been known. */
     u64 rows = locks_owner_count(w->locks, tx->slot, LOCK_ROW) + locks_owner_count(w->locks, tx->slot, LOCK_KEY);
-    if (!tx->open && !tx->chain && tx->bulk_count == 0 && (rows == 0 || w->park_tag.space == LOCK_TABLE))
+    if (!tx->open && !tx->chain && tx->bulk_count == 0 && (rows == 0 || w->park_tag.space == LOCK_TABLE)) {
         locks_release_all(w->locks, tx->slot, tx_granted, w);
+        locks_set_ordinal(w->locks, tx->slot, tx->ordinal); /* what is granted is this request's */
+    }
     if (!locks_wait(w->locks, tx->slot, w->park_tag, w->park_mode)) {
         error_set(&err, ERR_DEADLOCK_DETECTED, "deadlock detected");
         refuse(w, tx, &err);

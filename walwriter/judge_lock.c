@@ -4,7 +4,8 @@
  *
  * Nothing of them is logged. What is granted is kept to the end of the transaction, which a first LOCK opens; an advisory lock of the session is
  * kept until it is unlocked or the slot is released, and opens nothing. Rows are judged like those of an UPDATE: a row that is gone leads to its
- * successor, which is locked before RETRY is answered. Rows that the transaction itself staged are nobody else's and need no lock.
+ * successor, which is locked before RETRY is answered; a SKIP LOCKED that was retried three times passes it over instead, so that workers at one
+ * queue get on. Rows that the transaction itself staged are nobody else's and need no lock.
  *
  * The request is one record (shm/request.h), checked to its last byte when it comes and read again each time it is judged (R1).
  * Writes: the lock table, ans_bits, the answer area. Fails: rights, NOWAIT (55P03), no memory.
@@ -162,7 +163,8 @@ judge_table(Writer *w, Tx *tx, const Ask *a, Error *err)
     }
     if (a->kind == BOX_LOCK_TABLE_RECORD)
         return take_table(w, tx, a, a->mode, err);
-    return take_table(w, tx, a, tx->flags & REQ_FLAG_TABLE_LOCK ? LOCK_TABLE_EXCLUSIVE : LOCK_TABLE_ROW_SHARE, err);
+    bool whole = a->wait == LOCK_WAIT && (tx->flags & REQ_FLAG_TABLE_LOCK);
+    return take_table(w, tx, a, whole ? LOCK_TABLE_EXCLUSIVE : LOCK_TABLE_ROW_SHARE, err);
 }
 
 /* ---- rows ---- */
@@ -177,11 +179,15 @@ static Judged
 judge_rows(Writer *w, Tx *tx, const Ask *a, Error *err)
 {
     u64 bits[BOX_LOCK_ROWS / 64] = {0};
-    bool any_gone = false;
+    bool any_gone = false, skips_gone = a->wait == LOCK_SKIP && (tx->flags & REQ_FLAG_TABLE_LOCK);
     for (u32 i = 0; i < a->row_count; i++) {
         RowId id = get_le64(a->rows + 8ull * i);
         LockHold *h;
-        Judged j = is_own_row(tx, a->table_id, id) ? JUDGED_YES : judge_lock_row(w, tx, a->table_id, id, a->mode, &any_gone, &h, err);
+        bool gone = false;
+        Judged j = is_own_row(tx, a->table_id, id) ? JUDGED_YES : judge_lock_row(w, tx, a->table_id, id, a->mode, &gone, &h, err);
+        if (gone && skips_gone && (j == JUDGED_YES || j == JUDGED_PARK))
+            continue;
+        any_gone |= gone;
         if (j == JUDGED_PARK && a->wait == LOCK_SKIP)
             continue;
         if (j == JUDGED_PARK && a->wait == LOCK_NOWAIT)

@@ -37,6 +37,8 @@ struct Txn {
     bool pinned;
     bool seen;              /* snapshot is made */
     u32 retries;
+    u32 skip_retries;       /* of SKIP LOCKED, which asks for no table lock */
+    LockWait lock_wait;
     AnsStatus lock_status;  /* RETRY, REPLAN: what txn_lock_rows was answered, to be followed by txn_leave_snapshot */
     u64 lock_version;
     u64 asked_seq;          /* the request whose answer was not collected yet, 0 none */

@@ -20,9 +20,11 @@ txn_lock_rows(Txn *t, u32 table_id, u32 schema_version, RowLockMode mode, LockWa
     put_le32(p + 12, n);
     for (u32 i = 0; i < n; i++)
         put_le64(p + 16 + 8ull * i, rows[i]);
-    ask_post(t, REQ_LOCK, 0, record_frame(area, BOX_LOCK_ROWS_RECORD, 0, 16 + 8 * n), 1);
+    u32 flags = wait == LOCK_SKIP && t->skip_retries >= RETRIES_BEFORE_TABLE_LOCK ? REQ_FLAG_TABLE_LOCK : 0;
+    ask_post(t, REQ_LOCK, flags, record_frame(area, BOX_LOCK_ROWS_RECORD, 0, 16 + 8 * n), 1);
     Answer a = ask_collect(t, &err);
     if (a.status == ANS_RETRY || a.status == ANS_REPLAN) { /* the statement still stands on its snapshot */
+        t->lock_wait = wait;
         t->lock_status = a.status;
         t->lock_version = a.version;
         return a.status == ANS_RETRY ? TXN_RETRY : TXN_REPLAN;
@@ -37,8 +39,13 @@ txn_leave_snapshot(Txn *t)
 {
     Answer a = {.status = t->lock_status, .version = t->lock_version};
     ensure(a.status == ANS_RETRY || a.status == ANS_REPLAN);
+    u32 retries = t->retries;
     t->lock_status = 0;
     (void)ask_settle(t, &a, NULL);
+    if (t->lock_wait == LOCK_SKIP) {
+        t->skip_retries += t->retries - retries;
+        t->retries = retries;
+    }
 }
 
 TxnOutcome

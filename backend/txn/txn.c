@@ -122,7 +122,7 @@ end_transaction(Txn *t)
         own_forget(t->own);
     t->block = t->lost = t->looked = false;
     t->isolation = t->autocommit_isolation;
-    t->ordinal = t->statement = t->savepoint = t->retries = 0;
+    t->ordinal = t->statement = t->savepoint = t->retries = t->skip_retries = 0;
 }
 
 void
@@ -135,7 +135,7 @@ txn_end_statement(Txn *t)
         return;
     }
     t->statement = t->ordinal;
-    t->retries = 0;
+    t->retries = t->skip_retries = 0;
     t->seen = false;
     if (t->isolation == TXN_READ_COMMITTED || !t->looked)
         txn_drop_snapshot(t);
