@@ -135,6 +135,14 @@ session_call(void *session, const FuncDef *f, const Value *args)
         return v;
     }
     switch ((int)f->op) {
+    case FOP_SLEEP_FOR:
+        interrupt_sleep(((double)args[0].interval.months * 30 + args[0].interval.days) * 86400 + (double)args[0].interval.us / 1e6);
+        v.str = STR_LIT("");
+        return v;
+    case FOP_SLEEP_UNTIL:
+        interrupt_sleep(((double)args[0].i64v - (double)env->wall_us()) / 1e6);
+        v.str = STR_LIT("");
+        return v;
     case FOP_CANCEL_BACKEND:
         v.b = send_signal(s, args[0].i32v, false, &slot, &generation);
         return v;

@@ -41,6 +41,8 @@ check_query(const BQuery *q, RowLockMode mode)
         not_allowed(mode, "HAVING clause");
     if (q->agg_count)
         not_allowed(mode, "aggregate functions");
+    if (q->win_call_count)
+        not_allowed(mode, "window functions");
 }
 
 /* The strongest of several modes counts, and the most impatient way to wait. */

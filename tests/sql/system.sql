@@ -44,6 +44,7 @@ SELECT objid FROM pg_locks WHERE locktype = 'advisory';
 SELECT pg_advisory_unlock(7);
 SELECT pg_sleep(0), pg_sleep(NULL);
 SELECT pg_sleep(0) IS NULL, pg_sleep('0.001');
+SELECT pg_sleep_for('1 millisecond'), pg_sleep_for('-1 day'), pg_sleep_until(now()), pg_sleep_until(clock_timestamp() + '1 millisecond');
 SELECT pg_cancel_backend(2147483647), pg_terminate_backend(0), pg_cancel_backend(NULL);
 SELECT pg_terminate_backend(2147483647, -1);
 SELECT pg_cancel_backend(pg_backend_pid());

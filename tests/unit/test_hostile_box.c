@@ -6,6 +6,8 @@
  */
 #include "writer_fixture.h"
 
+#include <signal.h>
+
 enum { ROUNDS = 6000 };
 
 static u64 random_state = 88172645463325252ull;
@@ -148,7 +150,7 @@ START_TEST(random_and_mutated_requests)
         if (!id_of("t1"))
             ck_assert_int_eq(ask(2, REQ_WRITE, bytes, put_create(bytes, 0, "t1")), ANS_OK);
         bool lock = below(4) == 0;
-        ReqKind kind = below(40) == 0 ? (ReqKind)random_u64() : lock ? REQ_LOCK : below(3) ? REQ_PART : below(2) ? REQ_WRITE : (ReqKind)(1 + below(8));
+        ReqKind kind = below(40) == 0 ? (ReqKind)random_u64() : lock ? REQ_LOCK : below(3) ? REQ_PART : below(2) ? REQ_WRITE : (ReqKind)(1 + below(REQ_SIGNAL));
         u32 tables[2] = {id_of("t0"), id_of("t1")};
         u32 len = lock ? make_lock(bytes, tables) : make_request(bytes, tables, kind == REQ_WRITE ? 3 : 1);
         if (below(2))
@@ -265,6 +267,54 @@ START_TEST(a_forged_generation)
 }
 END_TEST
 
+static u64 interrupts;
+
+static void
+on_interrupt(int sig)
+{
+    (void)sig;
+    relax_store_u64(&interrupts, interrupts + 1);
+}
+
+static AnsStatus
+ask_signal(u32 from, u32 to, u32 generation, u32 what, u32 len)
+{
+    u8 bytes[24] __attribute__((aligned(8))) = {0};
+    put_le32(bytes, to);
+    put_le32(bytes + 4, generation);
+    put_le32(bytes + 8, what);
+    return ask(from, REQ_SIGNAL, bytes, len);
+}
+
+/* Signals go to backends only, by generation, and as far as the signed-in role may. */
+START_TEST(signals)
+{
+    SlotShm *slots = shm.control->slots;
+    signal(SIGINT, on_interrupt);
+    ck_assert_int_eq(ask_signal(0, 1, 1, SIGNAL_CANCEL, 8), ANS_ERROR);
+    ck_assert_int_eq(ask_signal(0, 1, 1, SIGNAL_CANCEL, 24), ANS_ERROR);
+    ck_assert_int_eq(ask_signal(0, 1, 1, 9, 16), ANS_ERROR);
+    ck_assert_int_eq(ask_signal(0, SLOTS, 1, SIGNAL_CANCEL, 16), ANS_ERROR);
+    ck_assert_int_eq(ask_signal(0, UINT32_MAX, 1, SIGNAL_CANCEL, 16), ANS_ERROR);
+    ck_assert_int_eq(ask_signal(0, 1, 1, SIGNAL_TERMINATE, 16), ANS_OK); /* a slot without a process */
+    ck_assert_uint_eq(shm_box(&shm, 0)->ans_rows, 0);
+    slots[1].pid = getpid();
+    ck_assert_int_eq(ask_signal(0, 1, 2, SIGNAL_TERMINATE, 16), ANS_OK); /* of another generation */
+    ck_assert_uint_eq(shm_box(&shm, 0)->ans_rows, 0);
+    slots[0].pub_role_id = 77;
+    ck_assert_int_eq(ask_signal(0, 1, 1, SIGNAL_TERMINATE, 16), ANS_ERROR);
+    ck_assert_int_eq(shm_box(&shm, 0)->ans_error.code, ERR_INSUFFICIENT_PRIVILEGE);
+    slots[0].pub_role_id = ROLE_ROOT;
+    ck_assert_uint_eq(relaxed_u64(&interrupts), 0);
+    ck_assert_int_eq(ask_signal(0, 1, 1, SIGNAL_CANCEL, 16), ANS_OK);
+    ck_assert_uint_eq(shm_box(&shm, 0)->ans_rows, 1);
+    while (!relaxed_u64(&interrupts))
+        usleep(1000);
+    slots[1].pid = 0;
+    verify();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -277,6 +327,7 @@ main(void)
     tcase_add_test(c, refused_changes_promise_nothing);
     tcase_add_test(c, a_length_that_changes);
     tcase_add_test(c, a_forged_generation);
+    tcase_add_test(c, signals);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
