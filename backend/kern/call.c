@@ -22,6 +22,8 @@ kern_row(const FuncDef *f)
         fn = bytes_row(f->op);
     TypeId last = f->arg_count ? f->args[f->arg_count - 1] : TYPE_INVALID;
     if (!fn)
+        fn = json_row(f);
+    if (!fn)
         fn = interval_row(f);
     if (!fn)
         fn = clock_row(f->op, last);

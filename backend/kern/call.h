@@ -76,6 +76,7 @@ KernRow text_row(FuncOp op);
 KernRow bytes_row(FuncOp op);
 KernRow time_row(FuncOp op, TypeId first_arg);
 KernRow clock_row(FuncOp op, TypeId last_arg); /* before time_row */
+KernRow json_row(const FuncDef *f); /* comparisons of jsonb, too */
 KernRow interval_row(const FuncDef *f); /* before clock_row */
 KernRow math_row(FuncOp op, TypeId first_arg);
 KernRow decimal_row(FuncOp op);

@@ -263,18 +263,19 @@ copy_text_error(CopyIn *c, Error *err)
 void
 copy_value_error(CopyIn *c, const CopyField *f, Error *err, const Str *value)
 {
-    char shown[SHOWN_BYTES + 4];
+    char shown[SHOWN_BYTES + 4], before[sizeof err->context + 1]; /* what the reader of the value said of its place */
     err->position = 0;
+    snprintf(before, sizeof before, "%s%s", err->context, err->context[0] ? "\n" : "");
     if (c->spec.kind != COPY_KIND_BINARY && judge_line(c).fields > c->spec.column_count) {
         c->line -= examine_line(c).ends; /* counted again there */
         copy_line_error(c, NULL, "extra data after last expected column");
     }
     if (value) {
         shorten(shown, (const u8 *)value->ptr, value->len);
-        error_context(err, "COPY %s, line %llu, column %.*s: \"%s\"", c->spec.relation, (unsigned long long)c->line, (int)f->def.name.len,
+        error_context(err, "%sCOPY %s, line %llu, column %.*s: \"%s\"", before, c->spec.relation, (unsigned long long)c->line, (int)f->def.name.len,
                       f->def.name.ptr, shown);
     } else
-        error_context(err, "COPY %s, line %llu, column %.*s", c->spec.relation, (unsigned long long)c->line, (int)f->def.name.len,
+        error_context(err, "%sCOPY %s, line %llu, column %.*s", before, c->spec.relation, (unsigned long long)c->line, (int)f->def.name.len,
                       f->def.name.ptr);
     err_rethrow(err);
 }

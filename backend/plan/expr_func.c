@@ -294,6 +294,7 @@ expr_compare(Compiler *c, const FuncDef *f, Operand a, Operand b)
         return compare_numbers(c, op, a, b);
     case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_TIMESTAMPTZ:
         return compare_times(c, op, f->args[0], f->args[1], a, b);
+    case TYPE_JSONB: return emit_rows(c, f, (Operand[]){a, b}, 2, json_row(f));
     default: return compare_as(c, op, a.phys, a, b);
     }
 }

@@ -163,9 +163,20 @@ keep_first(Planner *p, PlanNode *input, u32 count)
 
 /* ---- grouping ---- */
 
+/* Grouping compares bytes; equal values of jsonb may differ in theirs. */
+static void
+need_equality(TypeId type, u32 position)
+{
+    if (type == TYPE_JSON)
+        err_throw_at(position, ERR_UNDEFINED_FUNCTION, "could not identify an equality operator for type json");
+    if (type == TYPE_JSONB)
+        err_throw_at(position, ERR_FEATURE_NOT_SUPPORTED, "grouping by values of type jsonb is not supported yet");
+}
+
 static void
 set_group(Planner *p, PlanNode *n, u32 i, const BExpr *e, PlanNode *input)
 {
+    need_equality(e->type, e->position);
     n->agg.groups[i] = plan_expr(p, e, input);
     n->slots[i] = plan_expr_slot(&n->agg.groups[i], e, input);
     n->slots[i].leaf = LEAF_GROUP;
@@ -184,6 +195,8 @@ set_call(Planner *p, PlanNode *n, u32 slot, PlanAggCall *c, const BAgg *a, const
 {
     *c = (PlanAggCall){.agg = a->agg, .has_arg = a->arg != NULL, .bound = a, .arg = {.column = -1}};
     c->distinct = a->distinct && a->arg && !agg_is(a, "min") && !agg_is(a, "max");
+    if (c->distinct)
+        need_equality(a->arg->type, a->arg->position);
     if (a->arg) {
         c->arg = plan_expr(p, a->arg, input);
         PlanSlot s = plan_expr_slot(&c->arg, a->arg, input);
@@ -287,6 +300,7 @@ plan_distinct(Planner *p, PlanNode *input)
 {
     PlanNode *n = new_agg(p, input, input->slot_count, 0);
     for (u32 i = 0; i < input->slot_count; i++) {
+        need_equality(input->slots[i].type, 0);
         n->agg.groups[i] = (PlanExpr){.column = (i32)i};
         n->slots[i] = input->slots[i];
         n->slots[i].stable = true;
@@ -312,6 +326,9 @@ set_sort_keys(Planner *p, const BQuery *q, PlanNode *n, const u16 *columns)
 {
     n->sort.key_count = q->order_count;
     n->sort.keys = ARENA_ARRAY(p->arena, PlanSortKey, q->order_count);
+    for (u32 i = 0; i < q->order_count; i++)
+        if (n->left->slots[columns ? columns[i] : q->order_by[i].target].type == TYPE_JSONB)
+            err_throw(ERR_FEATURE_NOT_SUPPORTED, "ordering by values of type jsonb is not supported yet");
     for (u32 i = 0; i < q->order_count; i++)
         n->sort.keys[i] = (PlanSortKey){columns ? columns[i] : (u16)q->order_by[i].target, q->order_by[i].descending, q->order_by[i].nulls_first};
     n->rows = n->left->rows;

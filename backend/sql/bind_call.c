@@ -213,7 +213,7 @@ static void
 concat_anything(Binder *b, BExpr **left, BExpr **right)
 {
     bool unknown = (*left)->type == TYPE_UNKNOWN || (*right)->type == TYPE_UNKNOWN;
-    if (unknown && ((*left)->type == TYPE_BYTEA || (*right)->type == TYPE_BYTEA)) /* has a || of its own */
+    if (unknown && ((*left)->type == TYPE_BYTEA || (*right)->type == TYPE_BYTEA || (*left)->type == TYPE_JSONB || (*right)->type == TYPE_JSONB)) /* have a || of their own */
         return;
     if (!is_string(*left) && is_string(*right))
         *left = coerce_type(b, *left, TYPE_TEXT, CAST_EXPLICIT);
@@ -314,10 +314,10 @@ static void
 refuse_later_function(Binder *b, const AExpr *call, Str name)
 {
     static const char *const later[] = {
-        "age", "array_agg", "array_append", "array_length", "array_position", "array_remove", "array_to_string", "bit_and", "bit_or", "corr",
-        "currval", "date_bin", "decode", "encode", "format", "format_type", "gen_random_uuid",
-        "generate_series", "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "justify_days", "last_value",
-        "lastval", "make_interval", "md5", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description", "overlay",
+        "array_agg", "array_append", "array_length", "array_position", "array_remove", "array_to_string", "bit_and", "bit_or", "corr",
+        "currval", "date_bin", "format", "format_type", 
+        "generate_series", "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "last_value",
+        "lastval", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description", "overlay",
         "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
         "quote_literal", "quote_nullable", "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
         "row_to_json", "set_config", "current_setting", "setval", "similar_to_escape", "stddev", "stddev_pop", "stddev_samp", "string_agg",

@@ -182,7 +182,7 @@ coerce_to_common(Binder *b, BExpr *e, TypeId to, const char *construct)
 /* Types of PostgreSQL that a column or a cast may name and that come later. */
 static const char *const LATER_TYPES[] = {
     "abstime", "aclitem", "anyarray", "anyelement", "bit", "box", "bpchar", "cid", "cidr", "circle", "cstring", "daterange", "inet",
-    "int2vector", "int4range", "int8range", "json", "jsonb", "jsonpath", "line", "lseg", "macaddr", "macaddr8", "money",
+    "int2vector", "int4range", "int8range", "jsonpath", "line", "lseg", "macaddr", "macaddr8", "money",
     "numrange", "oidvector", "path", "pg_lsn", "pg_node_tree", "point", "polygon", "record", "refcursor", "regclass", "regcollation",
     "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc", "regprocedure", "regrole", "regtype", "serial",
     "serial2", "serial4", "serial8", "bigserial", "smallserial", "tid", "tsquery", "tsrange", "tstzrange", "tsvector", "txid_snapshot",

@@ -171,6 +171,10 @@ bind_list_form(Scope *s, const AExpr *e, BExprKind kind, const char *construct)
     for (u32 i = 0; i < e->arg_count; i++)
         r->args[i] = bind_expr(s, e->args[i]);
     r->type = coerce_common_type(r->args, e->arg_count, construct);
+    if (kind == BX_GREATEST && r->type == TYPE_JSON)
+        err_throw(ERR_UNDEFINED_FUNCTION, "could not identify a comparison function for type json");
+    if (kind == BX_GREATEST && r->type == TYPE_JSONB)
+        bind_unsupported(s->b, e->at, "the greatest or least jsonb");
     for (u32 i = 0; i < e->arg_count; i++)
         r->args[i] = coerce_to_common(s->b, r->args[i], r->type, construct);
     return r;

@@ -117,9 +117,9 @@ bind_order_by(Scope *s, const ASelect *sel, PtrList *targets, u32 visible, PtrLi
         to->target = found >= 0 ? (u32)found : find_or_add_hidden(s, bind_expr_at(s, o->expr, PLACE_ORDER), targets);
         BTarget *t = LIST_AT(*targets, BTarget, to->target);
         t->expr = coerce_unknown_to_text(b, t->expr);
-        if (t->expr->type == TYPE_VOID)
+        if (t->expr->type == TYPE_VOID || t->expr->type == TYPE_JSON)
             bind_fail_hint(t->expr->position, ERR_UNDEFINED_FUNCTION, "Use an explicit ordering operator or modify the query.",
-                           "could not identify an ordering operator for type void");
+                           "could not identify an ordering operator for type %s", bind_type_name(t->expr->type));
         bind_order_direction(b, o, to);
         bool again = false;
         for (u32 k = 0; k < order->count && !again; k++)
@@ -297,6 +297,8 @@ bind_clauses(Scope *s, const ASelect *sel, PtrList *targets, bool resolve_unknow
         for (u32 i = 0; i < visible; i++) {
             BTarget *t = LIST_AT(*targets, BTarget, i);
             t->expr = coerce_unknown_to_text(b, t->expr);
+            if (t->expr->type == TYPE_JSON)
+                err_throw_at(t->expr->position, ERR_UNDEFINED_FUNCTION, "could not identify an equality operator for type json");
         }
         if (visible == 0)
             err_throw(ERR_SYNTAX_ERROR, "SELECT DISTINCT must have at least one column");

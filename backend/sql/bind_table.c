@@ -238,6 +238,16 @@ count_constraints(const Stmt *s)
 }
 
 static void
+check_key_type(TypeId type)
+{
+    if (type == TYPE_JSON)
+        bind_fail_hint(0, ERR_UNDEFINED_OBJECT, "You must specify an operator class for the index or define a default operator class for the data type.",
+                       "data type json has no default operator class for access method \"btree\"");
+    if (type == TYPE_JSONB)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "a key of type jsonb is not supported yet");
+}
+
+static void
 add_keys(NewTable *n)
 {
     const Stmt *s = n->stmt;
@@ -252,6 +262,9 @@ add_keys(NewTable *n)
     }
     for (u32 i = 0; i < s->constraints.count; i++)
         add_key(n, LIST_AT(s->constraints, AConstraint, i), (Str){0});
+    for (u32 i = 0; i < n->def->key_count; i++)
+        for (u32 k = 0; k < n->keys[i].column_count; k++)
+            check_key_type((TypeId)n->columns[n->keys[i].columns[k]].type);
     primary_first(n);
     name_keys(n);
 }

@@ -9,6 +9,7 @@
  */
 #include "common/type/inside.h"
 #include "common/type/interval.h"
+#include "common/type/json.h"
 
 #include <math.h>
 
@@ -266,6 +267,24 @@ from_datetime(const TypeFormat *f, const Value *v, TypeId t, i32 typmod, Value *
 
 /* ---- times of day ---- */
 
+/* A scalar of jsonb as a number or truth value. */
+static bool
+from_jsonb(Arena *a, const Value *v, TypeId t, i32 typmod, Value *ret, Error *err)
+{
+    static const char *const NAMES[] = {"null", "string", "numeric", "boolean", "array", "object"};
+    JsonNode *n;
+    if (!json_parse(a, v->str, &n, err))
+        return false;
+    if (n->kind != (t == TYPE_BOOL ? JSON_BOOL : JSON_NUMBER))
+        return error_set(err, ERR_INVALID_PARAMETER_VALUE, "cannot cast jsonb %s to type %s", NAMES[n->kind], type_name(t));
+    if (t == TYPE_BOOL) {
+        ret->b = n->truth;
+        return true;
+    }
+    Value number = {.type = TYPE_NUMERIC, .typmod = -1};
+    return num_parse(n->text, -1, &number.num, err) && from_numeric(&number, t, typmod, ret, err);
+}
+
 static bool
 from_interval(const Value *v, TypeId t, i32 typmod, Value *ret, Error *err)
 {
@@ -324,6 +343,13 @@ value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, 
         out.typmod = typmod;
     } else if (is_text(v->type))
         ok = value_in(a, f, t, typmod, v->str, &out, err);
+    else if (v->type == TYPE_JSON || (v->type == TYPE_JSONB && t == v->type)) {
+        out.str = v->str;
+        ok = t == v->type || value_in(a, f, t, typmod, v->str, &out, err);
+    } else if (v->type == TYPE_JSONB && t == TYPE_JSON)
+        out.str = v->str;
+    else if (v->type == TYPE_JSONB)
+        ok = from_jsonb(a, v, t, typmod, &out, err);
     else if (v->type == TYPE_CHAR && t == TYPE_INT4)
         out.i32v = (i8)v->i16v;
     else if (v->type == TYPE_CHAR && t == TYPE_CHAR)

@@ -167,6 +167,8 @@ phys_of(TypeId t, i32 typmod)
     case TYPE_TEXT:
     case TYPE_BYTEA:
     case TYPE_INET:
+    case TYPE_JSON:
+    case TYPE_JSONB:
     case TYPE_VARCHAR:
     case TYPE_NAME:
     case TYPE_UNKNOWN:

@@ -15,7 +15,7 @@
  *   numeric(p <= 38, s)             PHYS_D128     16     value x 10^s; the smallest i128 = NaN
  *   numeric                         PHYS_NUM      24     struct Num, a scale a value
  *   text, varchar, name, unknown,   PHYS_STR      16     struct Str in vectors; in blocks a u32 dictionary code;
- *   bytea                                                valid UTF-8 without zeros, but for bytea
+ *   json, jsonb, bytea                                   valid UTF-8 without zeros, but for bytea; jsonb in normal form: json.h
  *   time                            PHYS_I64      8      microseconds since midnight
  *   interval                        PHYS_INTERVAL 16     struct Interval: equal values may differ in their bits
  *   uuid                            PHYS_PAIR     16     struct Pair: its bytes as one number, most significant first

@@ -8,6 +8,9 @@
  */
 #include "common/type/inside.h"
 #include "common/type/interval.h"
+#include "common/type/json.h"
+
+enum { JSONB_VERSION = 1 }; /* the byte before its text on the wire */
 
 /* ---- reading text ---- */
 
@@ -53,6 +56,15 @@ text_in(TypeId t, i32 typmod, Str in, Value *ret, Error *err)
     if (t == TYPE_NAME)
         fit_name(&ret->str);
     return t != TYPE_VARCHAR || fit_varchar(&ret->str, typmod, err);
+}
+
+static bool
+json_text_in(Arena *a, TypeId t, Str in, Value *ret, Error *err)
+{
+    if (!check_text(in, err))
+        return false;
+    ret->str = in;
+    return t == TYPE_JSON ? json_check(in, err) : jsonb_normal(a, in, &ret->str, err);
 }
 
 static bool
@@ -122,6 +134,10 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
     case TYPE_INET:
         ok = inet_in(a, in, &v.str, err);
         break;
+    case TYPE_JSON:
+    case TYPE_JSONB:
+        ok = json_text_in(a, t, in, &v, err);
+        break;
     case TYPE_BYTEA:
         ok = bytea_in(a, in, &v.str, err);
         break;
@@ -180,6 +196,16 @@ check_len(TypeId t, u32 len, Error *err)
     if (len < want)
         return error_set(err, ERR_PROTOCOL_VIOLATION, "insufficient data left in message");
     return error_set(err, ERR_INVALID_BINARY_REPRESENTATION, "incorrect binary data format");
+}
+
+static bool
+jsonb_recv(Arena *a, const u8 *data, u32 len, Value *ret, Error *err)
+{
+    if (len < 1)
+        return error_set(err, ERR_PROTOCOL_VIOLATION, "no data left in message");
+    if (data[0] != JSONB_VERSION)
+        return error_set(err, ERR_INTERNAL_ERROR, "unsupported jsonb version number %u", data[0]);
+    return json_text_in(a, TYPE_JSONB, (Str){(const char *)data + 1, len - 1}, ret, err);
 }
 
 static bool
@@ -279,6 +305,12 @@ value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, 
         break;
     case TYPE_INET:
         ok = inet_recv(a, data, len, &v.str, err);
+        break;
+    case TYPE_JSON:
+        ok = json_text_in(a, t, (Str){(const char *)data, len}, &v, err);
+        break;
+    case TYPE_JSONB:
+        ok = jsonb_recv(a, data, len, &v, err);
         break;
     case TYPE_BYTEA:
         v.str = (Str){(const char *)data, len};
@@ -459,6 +491,8 @@ phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at)
     }
     case PHYS_STR: {
         Str s = LOAD(Str, at);
+        if (t == TYPE_JSONB)
+            buf_u8(to, JSONB_VERSION);
         if (t == TYPE_INET)
             inet_send(to, s);
         else

@@ -40,7 +40,7 @@ static Arena *arena;
 static DictShm dict;
 static DictEntryShm dict_entries[DICT_FIRST];
 static ExecContext ctx;
-static TypeFormat format = {0, 1};
+static TypeFormat format = {.extra_float_digits = 1};
 
 static void
 make_dict(void)

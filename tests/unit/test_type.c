@@ -218,7 +218,7 @@ END_TEST
 /* Whatever comes in is read or refused; what is read can be written. */
 START_TEST(noise_is_survived)
 {
-    static const char ALPHABET[] = "0123456789+-.:/ eEtTzZxXnNaAiIfF_,JjBbCcPpMm\xc3\xa4\0";
+    static const char ALPHABET[] = "0123456789+-.:/ eEtTzZxXnNaAiIfF_,JjBbCcPpMmdhsyogulr{}[]\"\\\xc3\xa4\0";
     u64 state = 1;
     for (u32 i = 0; i < 40000; i++) {
         u8 text[40];

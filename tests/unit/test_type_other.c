@@ -1,5 +1,6 @@
 /* test_type_other.c: uuid and the types after it: text and binary forms, casts and order, with answers taken from PostgreSQL. */
 #include "common/type/interval.h"
+#include "common/type/json.h"
 #include "tests/unit/type_text.h"
 
 typedef struct TextCase {
@@ -188,6 +189,61 @@ START_TEST(single_bytes)
 }
 END_TEST
 
+START_TEST(json_texts)
+{
+    static const TextCase CASES[] = {
+        {TYPE_JSON, -1, " {\"a\" : [1,2]}", " {\"a\" : [1,2]}"},
+        {TYPE_JSON, -1, "\"\\u0000\"", "\"\\u0000\""},
+        {TYPE_JSON, -1, "{\"a\":1,}", "22P02 invalid input syntax for type json"},
+        {TYPE_JSONB, -1, "{\"b\":1,\"a\" :2, \"aa\":3,\"b\":[ 1 ,{}]}", "{\"a\": 2, \"b\": [1, {}], \"aa\": 3}"},
+        {TYPE_JSONB, -1, "[1e5,1.50e1,-0.0,12e-3,0e9]", "[100000, 15.0, 0.0, 0.012, 0]"},
+        {TYPE_JSONB, -1, "\"\\u00e4\\ud83d\\ude00\\/\\u0001\"", "\"\xc3\xa4\xf0\x9f\x98\x80/\\u0001\""},
+        {TYPE_JSONB, -1, "\"\\u0000\"", "22P05 unsupported Unicode escape sequence"},
+        {TYPE_JSONB, -1, "\"\\ud83d\"", "22P02 invalid input syntax for type json"},
+        {TYPE_JSONB, -1, "1e999999", "22003 value overflows numeric format"},
+    };
+    check_texts(CASES, COUNT_OF(CASES));
+    ck_assert_str_eq(cast(TYPE_JSONB, "1.5", TYPE_INT4, -1), "2");
+    ck_assert_str_eq(cast(TYPE_JSONB, "\"1\"", TYPE_INT4, -1), "22023 cannot cast jsonb string to type integer");
+    ck_assert_str_eq(cast(TYPE_JSON, "[1]", TYPE_JSONB, -1), "[1]");
+}
+END_TEST
+
+START_TEST(json_depth_is_bounded)
+{
+    enum { DEPTH = 100000 };
+    static char deep[DEPTH + 1];
+    Error err;
+    memset(deep, '[', DEPTH);
+    ck_assert(!json_check((Str){deep, DEPTH}, &err));
+    ck_assert_int_eq(err.code, ERR_STATEMENT_TOO_COMPLEX);
+    memset(deep + 1000, ']', 1000);
+    ck_assert(json_check((Str){deep, 2000}, &err));
+}
+END_TEST
+
+/* Ascending. */
+START_TEST(jsonb_order)
+{
+    static const char *const ORDER[] = {
+        "[]", "null", "\"\"", "\"a\"", "\"b\"", "-10", "-9.5", "0", "0.5", "1", "10", "1e2", "1.5e400", "false", "true", "[null]", "[2]", "[[]]", "[{}]", "[1, 2]", "{}",
+        "{\"a\": 1}", "{\"a\": 2}", "{\"b\": 0}", "{\"aa\": 1, \"b\": 2}", "{\"a\": 1, \"b\": 2, \"c\": 3}",
+    };
+    JsonNode *nodes[COUNT_OF(ORDER)], *x, *y;
+    Error err;
+    for (u32 i = 0; i < COUNT_OF(ORDER); i++)
+        ck_assert(json_parse(arena, str_of(ORDER[i]), &nodes[i], &err));
+    for (u32 i = 0; i < COUNT_OF(ORDER); i++)
+        for (u32 k = 0; k < COUNT_OF(ORDER); k++)
+            ck_assert_msg(json_cmp(nodes[i], nodes[k]) == (i > k) - (i < k), "%s %s", ORDER[i], ORDER[k]);
+    ck_assert(json_parse(arena, STR_LIT("{\"a\": [1.0, 1e1]}"), &x, &err) && json_parse(arena, STR_LIT("{\"a\": [1, 10.00]}"), &y, &err));
+    ck_assert_int_eq(json_cmp(x, y), 0);
+    ck_assert_ptr_null(json_element(x->first, 2));
+    ck_assert_ptr_eq(json_element(x->first, -1), x->first->first->next);
+    ck_assert_ptr_eq(json_member(x, STR_LIT("a")), x->first);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -200,6 +256,9 @@ main(void)
     tcase_add_test(c, impossible_times_are_seen);
     tcase_add_test(c, intervals);
     tcase_add_test(c, single_bytes);
+    tcase_add_test(c, json_texts);
+    tcase_add_test(c, json_depth_is_bounded);
+    tcase_add_test(c, jsonb_order);
     tcase_add_test(c, interval_styles_read_back);
     tcase_add_test(c, times_and_intervals);
     suite_add_tcase(s, c);
