@@ -89,6 +89,7 @@ SELECT count(j), count(b), count(DISTINCT id) FROM t_json;
 SELECT DISTINCT j FROM t_json;
 SELECT j, count(*) FROM t_json GROUP BY j;
 SELECT id FROM t_json ORDER BY j;
+SELECT rank() OVER (PARTITION BY j ORDER BY id) FROM t_json;
 SELECT greatest(j, j) FROM t_json;
 SELECT coalesce(j, '{}'), CASE WHEN id > 3 THEN b ELSE '0' END FROM t_json ORDER BY id;
 UPDATE t_json SET b = '[1]', j = b WHERE id = 2;
