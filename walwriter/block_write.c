@@ -392,6 +392,18 @@ world_cut_block(World *w, u32 table_id, u64 block, u32 rows)
     slot->rows_taken = slot->rows_applied;
 }
 
+bool
+world_block_view(World *w, u32 table_id, RowId id, BlockView *ret)
+{
+    TableWork *tw = world_work(w, table_id);
+    const SlotDirShm *slot = tw ? block_slot(tw, ROW_BLOCK(id)) : NULL;
+    if (!slot || ROW_OFFSET(id) >= slot->rows_applied)
+        return false;
+    *ret = (BlockView){.table = tw->t, .slot = slot, .block_id = slot->block_id, .row_count = slot->rows_applied, .sealed = slot->pub_block->sealed != 0,
+                       .slices = slot->pub_block->slices};
+    return true;
+}
+
 u32
 world_block_rows(World *w, u32 table_id, u64 block)
 {

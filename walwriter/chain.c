@@ -2,10 +2,14 @@
  * chain.c
  *    A chain: the rows and deletes of a transaction that is logged in more than one frame.
  *
- * Its rows go into blocks of its own, filled and indexed while staging and visible to nobody (world_take_block); the deletes are
- * remembered as bitmaps. COMMIT applies the deletes at its version and links the blocks; without COMMIT the blocks are dropped.
+ * Its rows go into blocks of its own, filled and indexed while staging and visible to nobody but their owner (world_take_block); the deletes are
+ * remembered as bitmaps. COMMIT applies the deletes at its version, those of own rows too, and links the blocks; without COMMIT the blocks are dropped.
+ *
+ * Deletes, clashes of keys and marks of how far blocks were filled stand in layers, so that a statement or what came after a savepoint can be
+ * taken back. A statement begins a layer; layers that no savepoint separates are made one when the next statement begins, so there is one for each live
+ * savepoint and one for the running statement. What they know comes from the CHAIN record, so recovery does the same.
  * The living loop and recovery use the same functions (I4).
- * Fails: no memory, reported; chain_commit and chain_drop cannot fail.
+ * Fails: no memory, reported; chain_commit, chain_undo and chain_drop cannot fail.
  */
 #include "walwriter/writer.h"
 
@@ -20,18 +24,25 @@ chain_new(u64 id)
     return c;
 }
 
-ChainTable *
-chain_table(Chain *c, u32 table_id)
+static ChainTable *
+find_table(const Chain *c, u32 table_id)
 {
     for (u32 i = 0; i < c->table_count; i++)
         if (c->tables[i].table_id == table_id)
             return &c->tables[i];
-    ChainTable *tables = realloc(c->tables, (c->table_count + 1) * sizeof *tables);
-    if (!tables)
+    return NULL;
+}
+
+static ChainTable *
+chain_table(Chain *c, u32 table_id)
+{
+    ChainTable *t = find_table(c, table_id);
+    if (t)
+        return t;
+    if (!tx_grow(&c->tables, &c->table_capacity, c->table_count + 1, sizeof *c->tables))
         return NULL;
-    c->tables = tables;
-    tables[c->table_count] = (ChainTable){.table_id = table_id};
-    return &tables[c->table_count++];
+    c->tables[c->table_count] = (ChainTable){.table_id = table_id};
+    return &c->tables[c->table_count++];
 }
 
 static bool
@@ -40,17 +51,90 @@ out_of_memory(Error *err)
     return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
 }
 
+/* ---- layers ---- */
+
+static LayerTable *
+find_in_layer(const Layer *l, u32 table_id)
+{
+    for (u32 i = 0; i < l->table_count; i++)
+        if (l->tables[i].table_id == table_id)
+            return &l->tables[i];
+    return NULL;
+}
+
+/* Of the newest layer: marked with how far the table's blocks are filled when the layer meets it first. */
+LayerTable *
+chain_layer_table(Chain *c, u32 table_id)
+{
+    Layer *l = &c->layers[c->layer_count - 1];
+    LayerTable *found = find_in_layer(l, table_id);
+    if (found)
+        return found;
+    if (!tx_grow(&l->tables, &l->table_capacity, l->table_count + 1, sizeof *l->tables))
+        return NULL;
+    const ChainTable *t = find_table(c, table_id);
+    l->tables[l->table_count] = (LayerTable){.table_id = table_id, .block_count = t ? t->block_count : 0, .filled = t ? t->filled : 0};
+    return &l->tables[l->table_count++];
+}
+
+static void
+free_layer(Layer *l)
+{
+    for (u32 i = 0; i < l->table_count; i++) {
+        rowset_clear(&l->tables[i].deletes);
+        rowset_clear(&l->tables[i].clashes);
+    }
+    free(l->tables);
+}
+
+/* The newest layer becomes part of the one below. false: no memory, nothing changed that matters. */
+static bool
+merge_newest(Chain *c)
+{
+    Layer *from = &c->layers[c->layer_count - 1], *to = from - 1;
+    if (!tx_grow(&to->tables, &to->table_capacity, to->table_count + from->table_count, sizeof *to->tables))
+        return false;
+    for (u32 i = 0; i < from->table_count; i++) {
+        LayerTable *f = &from->tables[i], *t = find_in_layer(to, f->table_id);
+        if (!t) {
+            to->tables[to->table_count++] = *f;
+            f->deletes = f->clashes = (RowSet){0}; /* moved */
+        } else if (!rowset_move(&t->deletes, &f->deletes)) {
+            return false;
+        }
+    }
+    free_layer(from);
+    c->layer_count--;
+    return true;
+}
+
+bool
+chain_begins(const Chain *c, u32 statement)
+{
+    return c->layer_count == 0 || c->layers[c->layer_count - 1].floor < statement;
+}
+
+bool
+chain_begin_statement(Chain *c, u32 statement, u32 savepoint, Error *err)
+{
+    if (!chain_begins(c, statement))
+        return true;
+    while (c->layer_count > 1 && c->layers[c->layer_count - 2].floor >= savepoint)
+        if (!merge_newest(c))
+            return out_of_memory(err);
+    if (!tx_grow(&c->layers, &c->layer_capacity, c->layer_count + 1, sizeof *c->layers))
+        return out_of_memory(err);
+    c->layers[c->layer_count++] = (Layer){.floor = statement, .rows = c->rows};
+    return true;
+}
+
+/* ---- rows ---- */
+
 static bool
 add_block(ChainTable *t, u64 block, Error *err)
 {
-    if (t->block_count == t->block_capacity) {
-        u32 capacity = MAX(t->block_capacity * 2, 8u);
-        u64 *blocks = realloc(t->blocks, (size_t)capacity * sizeof *blocks);
-        if (!blocks)
-            return out_of_memory(err);
-        t->blocks = blocks;
-        t->block_capacity = capacity;
-    }
+    if (!tx_grow(&t->blocks, &t->block_capacity, t->block_count + 1, sizeof *t->blocks))
+        return out_of_memory(err);
     t->blocks[t->block_count++] = block;
     t->filled = 0;
     return true;
@@ -67,7 +151,7 @@ bool
 chain_take_rows(World *w, Chain *c, PartView *p, u8 *bytes, Error *err)
 {
     ChainTable *t = chain_table(c, p->table_id);
-    if (!t)
+    if (!t || !chain_layer_table(c, p->table_id))
         return out_of_memory(err);
     if ((t->block_count == 0 || t->filled == BLOCK_ROWS) && !next_block(w, t, err))
         return false;
@@ -86,32 +170,60 @@ chain_take_rows(World *w, Chain *c, PartView *p, u8 *bytes, Error *err)
 }
 
 static bool
-adopt_block(World *w, Chain *c, u32 table_id, u64 block, Error *err)
+adopt_rows(World *w, Chain *c, u32 table_id, RowId first, u32 count, Error *err)
 {
     ChainTable *t = chain_table(c, table_id);
-    if (!t)
+    u64 block = ROW_BLOCK(first);
+    if (!t || !chain_layer_table(c, table_id))
         return out_of_memory(err);
-    if (t->block_count && t->blocks[t->block_count - 1] == block)
-        return true;
-    return world_adopt_block(w, table_id, block, err) && add_block(t, block, err);
+    if ((t->block_count == 0 || t->blocks[t->block_count - 1] != block) && !(world_adopt_block(w, table_id, block, err) && add_block(t, block, err)))
+        return false;
+    t->filled = ROW_OFFSET(first) + count;
+    return true;
 }
 
 bool
 chain_adopt_rows(World *w, Chain *c, const PartView *p, Error *err)
 {
-    return adopt_block(w, c, p->table_id, ROW_BLOCK(p->first_row), err) &&
-           (p->second_row == 0 || adopt_block(w, c, p->table_id, ROW_BLOCK(p->second_row), err));
+    return adopt_rows(w, c, p->table_id, p->first_row, p->first_count, err) &&
+           (p->second_row == 0 || adopt_rows(w, c, p->table_id, p->second_row, p->row_count - p->first_count, err));
+}
+
+bool
+chain_has_block(const Chain *c, u32 table_id, u64 block)
+{
+    const ChainTable *t = find_table(c, table_id);
+    if (!t || t->block_count == 0 || block < t->blocks[0]) /* ids grow */
+        return false;
+    for (u32 b = t->block_count; b-- > 0;)
+        if (t->blocks[b] == block)
+            return true;
+    return false;
+}
+
+/* ---- deletes ---- */
+
+bool
+chain_deletes(const Chain *c, u32 table_id, RowId id)
+{
+    for (u32 i = c->layer_count; i-- > 0;) {
+        const LayerTable *t = find_in_layer(&c->layers[i], table_id);
+        if (t && rowset_has(&t->deletes, id))
+            return true;
+    }
+    return false;
 }
 
 bool
 chain_note_deletes(Chain *c, const PartView *p, bool *ret_repeated, Error *err)
 {
-    ChainTable *t = chain_table(c, p->table_id);
+    LayerTable *t = chain_layer_table(c, p->table_id);
     bool added;
     *ret_repeated = false;
     if (!t)
         return out_of_memory(err);
     for (u32 i = 0; i < p->row_count; i++) {
+        *ret_repeated |= c->layer_count > 1 && chain_deletes(c, p->table_id, p->old_rows[i]);
         if (!rowset_add(&t->deletes, p->old_rows[i], &added))
             return out_of_memory(err);
         *ret_repeated |= !added;
@@ -119,61 +231,105 @@ chain_note_deletes(Chain *c, const PartView *p, bool *ret_repeated, Error *err)
     return true;
 }
 
-bool
-chain_has_block(const Chain *c, u32 table_id, u64 block)
+/* A block's deletes of a layer at once, as a part; false: this place is empty. */
+static bool
+deletes_of(const LayerTable *t, u32 place, PartView *ret)
 {
-    for (u32 i = 0; i < c->table_count; i++) {
-        const ChainTable *t = &c->tables[i];
-        if (t->table_id != table_id || t->block_count == 0 || block < t->blocks[0]) /* ids grow */
-            continue;
-        for (u32 b = t->block_count; b-- > 0;)
-            if (t->blocks[b] == block)
-                return true;
-    }
-    return false;
+    static u64 rows[BLOCK_ROWS];
+    u32 n = rowset_block(&t->deletes, place, rows);
+    *ret = (PartView){.kind = PART_DELETE, .table_id = t->table_id, .row_count = n, .old_rows = rows};
+    return n > 0;
 }
+
+/* What chain_reserve has promised, up to a place. */
+static void
+unreserve(World *w, Chain *c, u32 layer, u32 table, u32 place)
+{
+    PartView p;
+    for (u32 l = 0; l <= layer && l < c->layer_count; l++)
+        for (u32 t = 0; t < c->layers[l].table_count && (l < layer || t <= table); t++)
+            for (u32 i = 0; i < c->layers[l].tables[t].deletes.place_count && (l < layer || t < table || i < place); i++)
+                if (deletes_of(&c->layers[l].tables[t], i, &p))
+                    world_unreserve_deletes(w, &p);
+}
+
+bool
+chain_reserve(World *w, Chain *c, Error *err)
+{
+    PartView p;
+    for (u32 l = 0; l < c->layer_count; l++)
+        for (u32 t = 0; t < c->layers[l].table_count; t++)
+            for (u32 i = 0; i < c->layers[l].tables[t].deletes.place_count; i++)
+                if (deletes_of(&c->layers[l].tables[t], i, &p) && world_table(w, p.table_id) && !world_reserve_deletes(w, &p, err)) {
+                    unreserve(w, c, l, t, i);
+                    return false;
+                }
+    return true;
+}
+
+/* ---- ends ---- */
 
 static void
 free_chain(Chain *c)
 {
-    for (u32 i = 0; i < c->table_count; i++) {
-        rowset_clear(&c->tables[i].deletes);
-        rowset_clear(&c->tables[i].clashes);
+    for (u32 i = 0; i < c->layer_count; i++)
+        free_layer(&c->layers[i]);
+    for (u32 i = 0; i < c->table_count; i++)
         free(c->tables[i].blocks);
-    }
+    free(c->layers);
     free(c->tables);
     free(c);
-}
-
-/* A block's rows at once: cut elsewhere, a long run that was promised one entry (delete_write.c) would ask for one a row. */
-static void
-apply_deletes(World *w, const ChainTable *t, u64 version)
-{
-    static u64 rows[BLOCK_ROWS];
-    for (u32 place = 0; place < t->deletes.place_count; place++) {
-        u32 n = rowset_block(&t->deletes, place, rows);
-        PartView p = {.kind = PART_DELETE, .table_id = t->table_id, .row_count = n, .old_rows = rows};
-        if (n)
-            world_apply_deletes(w, &p, version);
-    }
 }
 
 void
 chain_commit(World *w, Chain *c, u64 version)
 {
-    for (u32 i = 0; i < c->table_count; i++) {
-        apply_deletes(w, &c->tables[i], version);
+    PartView p;
+    for (u32 l = 0; l < c->layer_count; l++)
+        for (u32 t = 0; t < c->layers[l].table_count; t++)
+            for (u32 i = 0; i < c->layers[l].tables[t].deletes.place_count; i++)
+                if (deletes_of(&c->layers[l].tables[t], i, &p) && world_table(w, p.table_id))
+                    world_apply_deletes(w, &p, version);
+    for (u32 i = 0; i < c->table_count; i++)
         for (u32 b = 0; b < c->tables[i].block_count; b++)
             world_link_block(w, c->tables[i].table_id, c->tables[i].blocks[b]);
-    }
     free_chain(c);
+}
+
+static void
+drop_blocks(World *w, ChainTable *t, u32 kept)
+{
+    while (t->block_count > kept)
+        world_drop_block(w, t->table_id, t->blocks[--t->block_count]);
 }
 
 void
 chain_drop(World *w, Chain *c)
 {
     for (u32 i = 0; i < c->table_count; i++)
-        for (u32 b = 0; b < c->tables[i].block_count; b++)
-            world_drop_block(w, c->tables[i].table_id, c->tables[i].blocks[b]);
+        drop_blocks(w, &c->tables[i], 0);
     free_chain(c);
+}
+
+u32
+chain_undo(World *w, Chain *c, u32 ordinal)
+{
+    u32 kept = UINT32_MAX;
+    while (c->layer_count && c->layers[c->layer_count - 1].floor >= ordinal) {
+        Layer *l = &c->layers[--c->layer_count];
+        for (u32 i = 0; i < l->table_count; i++) {
+            const LayerTable *mark = &l->tables[i];
+            ChainTable *t = find_table(c, mark->table_id);
+            if (!t)
+                continue; /* it has deletes only */
+            drop_blocks(w, t, mark->block_count);
+            t->filled = mark->filled;
+            if (t->block_count)
+                world_cut_block(w, t->table_id, t->blocks[t->block_count - 1], t->filled);
+        }
+        kept = l->floor;
+        c->rows = l->rows;
+        free_layer(l);
+    }
+    return kept;
 }

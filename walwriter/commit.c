@@ -83,6 +83,37 @@ tx_list_bulk(Writer *w, Tx *tx)
     w->bulk_owners[w->bulk_owner_count++] = tx->slot;
 }
 
+/* One entry a table for all layers from the savepoint on. */
+bool
+tx_merge_bulk(Tx *tx, u32 savepoint)
+{
+    for (u32 i = 0; i < tx->bulk_count; i++)
+        for (u32 k = i + 1; k < tx->bulk_count && tx->bulk[i].floor >= savepoint;) {
+            BulkLocks *from = &tx->bulk[k];
+            if (from->table_id != tx->bulk[i].table_id) {
+                k++;
+                continue;
+            }
+            if (!rowset_move(&tx->bulk[i].rows, &from->rows))
+                return false;
+            memmove(from, from + 1, (--tx->bulk_count - k) * sizeof *from); /* they stand by ascending floors */
+        }
+    return true;
+}
+
+void
+tx_release_bulk(Tx *tx, u32 ordinal)
+{
+    for (u32 i = 0; i < tx->bulk_count;) {
+        if (tx->bulk[i].floor < ordinal) {
+            i++;
+            continue;
+        }
+        rowset_clear(&tx->bulk[i].rows);
+        memmove(&tx->bulk[i], &tx->bulk[i + 1], (--tx->bulk_count - i) * sizeof *tx->bulk);
+    }
+}
+
 static void
 unlist_bulk(Writer *w, Tx *tx)
 {
@@ -136,11 +167,21 @@ add_frame(Writer *w, const u8 *frame, u32 len)
     return lsn;
 }
 
+Lsn
+commit_frame(Writer *w, const Tx *tx, const u8 *frame, u32 len)
+{
+    Lsn lsn = add_frame(w, frame, len);
+    Group *g = group_of(w, w->next_tag);
+    ensure(g->count < g->capacity);
+    g->items[g->count++] = (GroupItem){tx->slot, false};
+    return lsn;
+}
+
 /* Tell recovery that it need not keep the chain. Losing this record costs memory of a recovery, nothing else. */
 static void
 log_abort(Writer *w, u64 chain_id)
 {
-    u8 frame[CHAIN_RECORD_BYTES];
+    u8 frame[ABORT_RECORD_BYTES];
     put_le64(frame + RECORD_HEAD_BYTES, chain_id);
     record_frame(frame, WAL_ABORT, 0, 8);
     if (!w->stopped && commit_room(w, sizeof frame))
@@ -152,10 +193,28 @@ tx_drop_chain(Writer *w, Tx *tx)
 {
     if (!tx->chain)
         return;
-    if (tx->chain->staged_bytes)
+    if (tx->chain->first_lsn)
         log_abort(w, tx->chain->id);
     chain_drop(w->world, tx->chain);
     tx->chain = NULL;
+}
+
+/* What is void is told to the log before anything more of the chain: recovery must not count it. */
+static void
+undo_chain(Writer *w, Tx *tx, u32 ordinal)
+{
+    u8 frame[UNDO_RECORD_BYTES];
+    UndoRecord u = {.chain_id = tx->chain->id, .kept = chain_undo(w->world, tx->chain, ordinal)};
+    if (u.kept >= tx->chain->last_ordinal)
+        return; /* nothing of it was logged */
+    tx->chain->last_ordinal = u.kept;
+    if (w->stopped) {
+        tx->lost = w->stopped;
+        return;
+    }
+    undo_encode(&u, frame + RECORD_HEAD_BYTES);
+    record_frame(frame, WAL_UNDO, 0, UNDO_BYTES);
+    (void)commit_frame(w, tx, frame, sizeof frame);
 }
 
 /* With nothing left and nothing before it the transaction is not open any more, whatever locks it keeps. */
@@ -163,7 +222,10 @@ void
 tx_undo(Writer *w, Tx *tx, u32 ordinal)
 {
     kept_undo(w, tx, ordinal);
-    tx_drop_chain(w, tx);
+    if (tx->chain && tx->open && ordinal > 0)
+        undo_chain(w, tx, ordinal);
+    else
+        tx_drop_chain(w, tx);
     ddl_undo(w, tx, ordinal);
     tx->last_ordinal = MIN(tx->last_ordinal, ordinal);
     if (ordinal == 0)
@@ -184,12 +246,12 @@ tx_abort(Writer *w, Tx *tx)
 static void stop_writes(Writer *w, ErrCode code);
 static ErrCode code_of(int negative_errno);
 
-/* Room for one more item in the group that is being filled. */
+/* Room for one more request in the group that is being filled. */
 static bool
 item_room(Writer *w)
 {
     Group *g = group_of(w, w->next_tag);
-    if (g->count < g->capacity)
+    if (g->count + ITEMS_A_REQUEST <= g->capacity)
         return true;
     u32 capacity = MAX(g->capacity * 2, 64u);
     GroupItem *items = realloc(g->items, (size_t)capacity * sizeof *items);
@@ -231,9 +293,10 @@ close_frame(Tx *tx, u32 *ret_len)
 {
     u8 *from = tx_request(tx), *end = from + tx->request_len;
     if (tx->chain) {
+        ChainRecord head = {.chain_id = tx->chain->id, .statement = tx->statement, .savepoint = tx->savepoint, .ordinal = tx->ordinal};
         from = tx->frame;
-        put_le64(from + RECORD_HEAD_BYTES, tx->chain->id);
-        record_frame(from, WAL_CHAIN, 0, 8);
+        chain_encode(&head, from + RECORD_HEAD_BYTES);
+        record_frame(from, WAL_CHAIN, 0, CHAIN_BYTES);
     }
     if (tx->kind != REQ_PART) {
         CommitRecord c = {.slot = tx->slot, .generation = tx->generation, .sequence = tx->seq, .wall_us = env->wall_us(),
@@ -252,7 +315,7 @@ stage_parts(Writer *w, Tx *tx)
         if (tx->parts[i].kind != PART_DELETE)
             world_apply_rows(w->world, &tx->parts[i]);
     tx->chain->rows = tx->rows;
-    tx->chain->staged_bytes += tx->request_len;
+    tx->chain->last_ordinal = MAX(tx->chain->last_ordinal, MAX(tx->ordinal, 1u));
 }
 
 /* What a PART is told: where its rows are. */
@@ -286,17 +349,18 @@ commit_add(Writer *w, Tx *tx)
     }
     tx->rows = count_rows(tx) + (tx->chain ? tx->chain->rows : 0);
     u8 *frame = close_frame(tx, &len);
-    tx->lsn = add_frame(w, frame, len);
-    Group *g = group_of(w, w->next_tag);
-    g->items[g->count++] = (GroupItem){tx->slot, tx->kind != REQ_PART};
-    if (tx->chain) {
-        tx->chain->first_lsn = tx->chain->first_lsn ? tx->chain->first_lsn : tx->lsn;
-        stage_parts(w, tx);
-    }
     if (tx->kind == REQ_PART) {
+        Lsn lsn = commit_frame(w, tx, frame, len);
+        tx->chain->first_lsn = tx->chain->first_lsn ? tx->chain->first_lsn : lsn;
+        stage_parts(w, tx);
         answer_staged(w, tx);
         return;
     }
+    tx->lsn = add_frame(w, frame, len);
+    Group *g = group_of(w, w->next_tag);
+    g->items[g->count++] = (GroupItem){tx->slot, true};
+    if (tx->chain)
+        stage_parts(w, tx);
     reads_note_changes(w, tx);
     tx->state = TX_LOGGED;
 }

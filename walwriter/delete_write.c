@@ -130,6 +130,14 @@ take_back_promises(World *w, TableWork *tw, const PartView *p, u32 rows)
     }
 }
 
+void
+world_unreserve_deletes(World *w, const PartView *p)
+{
+    TableWork *tw = world_work(w, p->table_id);
+    if (tw)
+        take_back_promises(w, tw, p, p->row_count);
+}
+
 bool
 delete_reserve(World *w, TableWork *tw, const PartView *p, Error *err)
 {

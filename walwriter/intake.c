@@ -147,19 +147,6 @@ park(Writer *w, Tx *tx)
     w->parked_count++;
 }
 
-/* A chain is taken back as a whole: else what it staged before would be lost in silence. */
-static bool
-can_undo(Writer *w, Tx *tx, u32 ordinal)
-{
-    Error err;
-    if (!tx->chain || ordinal == 0)
-        return true;
-    error_set(&err, ERR_FEATURE_NOT_SUPPORTED, "taking back a part of a transaction of more than 256 KB is not supported yet");
-    tx_abort(w, tx);
-    answer_put(w, tx, ANS_ERROR, 0, 0, &err);
-    return false;
-}
-
 static void
 judge(Writer *w, Tx *tx)
 {
@@ -177,16 +164,12 @@ judge(Writer *w, Tx *tx)
         park(w, tx);
         break;
     case JUDGED_RETRY:
-        if (!lock && !can_undo(w, tx, tx->statement))
-            return;
         if (!lock)
             tx_undo(w, tx, tx->statement);
         w->shm->writer->retries++;
         answer_put(w, tx, ANS_RETRY, world_version(w->world), 0, NULL);
         break;
     case JUDGED_REPLAN:
-        if (tx->open && !lock && !can_undo(w, tx, tx->statement))
-            return;
         if (tx->open && !lock)
             tx_undo(w, tx, tx->statement);
         else if (!tx->open)
@@ -201,8 +184,10 @@ judge(Writer *w, Tx *tx)
 
 /* What a lost transaction or a failed one is told, and requests that make no sense now. */
 static bool
-may_go_on(Tx *tx, Error *err)
+may_go_on(const Writer *w, Tx *tx, Error *err)
 {
+    if (tx->kind == REQ_UNDO && tx->chain && w->stopped) /* the log could not be told what is void */
+        tx->lost = w->stopped;
     if (tx->lost)
         return error_set(err, tx->lost, tx->lost == ERR_SERIALIZATION_FAILURE ? "could not serialize access: the writer was restarted"
                                                                               : "the transaction was lost: the redo log failed");
@@ -221,14 +206,14 @@ static void
 undo(Writer *w, Tx *tx)
 {
     u32 kept = tx->failed ? MIN(tx->savepoint, tx->failed_statement) : tx->savepoint;
-    if (!can_undo(w, tx, kept))
-        return;
     tx_undo(w, tx, kept);
     tx->failed = false;
     if (kept == 0)
         tx_forget(w, tx);
-    else
+    else {
+        tx_release_bulk(tx, kept);
         locks_release_after(w->locks, tx->slot, kept, tx_granted, w);
+    }
     answer_put(w, tx, ANS_OK, world_version(w->world), 0, NULL);
 }
 
@@ -265,7 +250,7 @@ handle(Writer *w, Tx *tx, const BoxShm *b, u32 len, u64 seq)
         answer_put(w, tx, ANS_ERROR, 0, 0, &err);
         return;
     }
-    if (!may_go_on(tx, &err)) {
+    if (!may_go_on(w, tx, &err)) {
         if (tx->lost)
             tx_abort(w, tx); /* told now: nothing is open any more */
         tx->lost = ERR_NONE;
@@ -337,7 +322,7 @@ has_request(const Tx *tx, const BoxShm *b, u64 *ret_seq)
 static u32
 frame_bytes(const Tx *tx, u32 request_len)
 {
-    return CHAIN_RECORD_BYTES + tx->kept_len + request_len + COMMIT_RECORD_BYTES;
+    return (tx->mark_count + 1) * CHAIN_RECORD_BYTES + tx->kept_len + request_len + COMMIT_RECORD_BYTES + UNDO_RECORD_BYTES;
 }
 
 void

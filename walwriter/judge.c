@@ -168,32 +168,50 @@ judge_row(Writer *w, Tx *tx, u32 part, RowId id, LockMode mode, bool *ret_gone, 
     return JUDGED_YES;
 }
 
+static bool
+holds_bulk(const Tx *tx, u32 table_id, RowId id)
+{
+    for (u32 i = 0; i < tx->bulk_count; i++)
+        if (tx->bulk[i].table_id == table_id && rowset_has(&tx->bulk[i].rows, id))
+            return true;
+    return false;
+}
+
+/* Where the running statement's locks of a table go. */
 static RowSet *
 bulk_rows(Writer *w, Tx *tx, u32 table_id)
 {
+    u32 floor = tx->chain->layers[tx->chain->layer_count - 1].floor;
     for (u32 i = 0; i < tx->bulk_count; i++)
-        if (tx->bulk[i].table_id == table_id)
+        if (tx->bulk[i].table_id == table_id && tx->bulk[i].floor == floor)
             return &tx->bulk[i].rows;
-    BulkLocks *bulk = realloc(tx->bulk, (tx->bulk_count + 1) * sizeof *bulk);
-    if (!bulk)
+    if (!tx_grow(&tx->bulk, &tx->bulk_capacity, tx->bulk_count + 1, sizeof *tx->bulk))
         return NULL;
     tx_list_bulk(w, tx);
-    tx->bulk = bulk;
-    bulk[tx->bulk_count] = (BulkLocks){.table_id = table_id};
-    return &bulk[tx->bulk_count++].rows;
+    tx->bulk[tx->bulk_count] = (BulkLocks){.table_id = table_id, .floor = floor};
+    return &tx->bulk[tx->bulk_count++].rows;
+}
+
+/* In a block of the transaction's chain; it needs no lock. */
+static bool
+is_own_staged(Writer *w, const Tx *tx, u32 table_id, RowId id)
+{
+    return world_row_state(w->world, table_id, id) == ROW_STAGED && chain_has_block(tx->chain, table_id, ROW_BLOCK(id));
 }
 
 static Judged
 judge_bulk_row(Writer *w, Tx *tx, RowSet *rows, bool others, u32 table_id, RowId id, bool *ret_gone, Error *err)
 {
     bool added;
+    if (is_own_staged(w, tx, table_id, id))
+        return JUDGED_YES;
     if (world_row_state(w->world, table_id, id) != ROW_LIVE) {
         *ret_gone = true;
         id = find_successor(w, table_id, id);
         if (!id)
             return JUDGED_YES;
     }
-    if (rowset_has(rows, id))
+    if (holds_bulk(tx, table_id, id))
         return JUDGED_YES;
     LockTag tag = {table_id, LOCK_ROW, 0, id};
     if (others && locks_conflict(w->locks, tx->slot, tag, LOCK_FOR_UPDATE))
@@ -248,29 +266,16 @@ judge_take_rows(Writer *w, PartView *p, Error *err)
     return true;
 }
 
-static bool
-begin_chain(Writer *w, Tx *tx, Error *err)
-{
-    if (tx->ddl_count)
-        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "catalog changes in a transaction of more than 256 KB are not supported yet");
-    if (tx->mark_count)
-        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "transactions of more than 256 KB are not supported yet");
-    tx->chain = chain_new(++w->next_chain);
-    if (!tx->chain)
-        return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
-    tx_list_bulk(w, tx);
-    return true;
-}
-
+/* The deletes of all of the chain get their memory when it is committed. */
 static bool
 reserve_chain(Writer *w, Tx *tx, Error *err)
 {
     for (u32 i = 0; i < tx->part_count; i++) {
         PartView *p = &tx->parts[i];
-        if ((p->kind != PART_DELETE && !chain_take_rows(w->world, tx->chain, p, judge_part_bytes(p), err)) || !world_reserve_part(w->world, p, err))
+        if ((p->kind != PART_DELETE && !chain_take_rows(w->world, tx->chain, p, judge_part_bytes(p), err)) || !world_reserve_rows(w->world, p, err))
             return false;
     }
-    return true;
+    return tx->kind != REQ_COMMIT || chain_reserve(w->world, tx->chain, err);
 }
 
 static bool
@@ -333,6 +338,20 @@ judge_changes(Writer *w, Tx *tx, Error *err)
 }
 
 static Judged
+begin_statement(Writer *w, Tx *tx, Error *err)
+{
+    kept_translate(tx);
+    if (tx->part_count == 0 || !chain_begins(tx->chain, tx->statement))
+        return JUDGED_YES;
+    Judged j = judge_settle(w, tx, err); /* of one that nobody ended */
+    if (j != JUDGED_YES)
+        return j;
+    if (!tx_merge_bulk(tx, tx->savepoint))
+        return judge_no_memory(err);
+    return chain_begin_statement(tx->chain, tx->statement, tx->savepoint, err) ? JUDGED_YES : JUDGED_ERROR;
+}
+
+static Judged
 judge_parts(Writer *w, Tx *tx, Error *err)
 {
     Judged j = JUDGED_YES;
@@ -352,9 +371,12 @@ judge_parts(Writer *w, Tx *tx, Error *err)
     if (j != JUDGED_YES)
         return j;
     tx->values_checked = true;
-    if (needs_chain(w, tx) && !begin_chain(w, tx, err))
+    if (needs_chain(w, tx) && !kept_spill(w, tx, err))
         return JUDGED_ERROR;
-    j = judge_all_rows(w, tx, err);
+    if (tx->chain)
+        j = begin_statement(w, tx, err);
+    if (j == JUDGED_YES)
+        j = judge_all_rows(w, tx, err);
     if (j == JUDGED_YES)
         j = judge_keys(w, tx, err);
     if (j == JUDGED_YES && !reserve(w, tx, err))

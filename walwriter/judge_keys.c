@@ -24,7 +24,17 @@ typedef struct ScratchKey {
 /* ---- the message ---- */
 
 static Value
-part_value(const TableDef *def, const TableShm *t, const PartView *p, u32 row, u32 column)
+stored_value(World *w, const TableDef *def, RowId id, u32 column)
+{
+    BlockView b;
+    SliceView s;
+    if (world_block_view(w, def->table_id, id, &b) && slice_view(&b, column, &s))
+        return slice_value(&s, &def->columns[column], ROW_OFFSET(id));
+    return (Value){.type = TYPE_TEXT, .typmod = -1, .is_null = true};
+}
+
+static Value
+part_value(World *w, const TableDef *def, const PartView *p, u32 row, u32 column)
 {
     const ColumnDef *d = &def->columns[column];
     for (u32 i = 0; i < p->column_count; i++) {
@@ -38,21 +48,7 @@ part_value(const TableDef *def, const TableShm *t, const PartView *p, u32 row, u
             at += c->lengths[k];
         return (Value){.type = (TypeId)d->type, .typmod = d->typmod, .str = {c->texts + at, c->lengths[index]}};
     }
-    BlockView b;
-    SliceView s;
-    if (p->old_rows && block_locate(t, p->old_rows[row], &b) && slice_view(&b, column, &s))
-        return slice_value(&s, d, ROW_OFFSET(p->old_rows[row]));
-    return (Value){.type = (TypeId)d->type, .typmod = d->typmod, .is_null = true};
-}
-
-static Value
-stored_value(const TableDef *def, const TableShm *t, RowId id, u32 column)
-{
-    BlockView b;
-    SliceView s;
-    if (block_locate(t, id, &b) && slice_view(&b, column, &s))
-        return slice_value(&s, &def->columns[column], ROW_OFFSET(id));
-    return (Value){.type = TYPE_TEXT, .typmod = -1, .is_null = true};
+    return p->old_rows ? stored_value(w, def, p->old_rows[row], column) : (Value){.type = TYPE_TEXT, .typmod = -1, .is_null = true};
 }
 
 /* `id` is used when p is NULL. */
@@ -60,8 +56,7 @@ static Judged
 unique_violation(Writer *w, u32 table_id, u32 key, const PartView *p, u32 row, RowId id, Error *err)
 {
     static const TypeFormat UTC = {.extra_float_digits = 1};
-    const TableShm *t = world_table(w->world, table_id);
-    const TableDef *def = table_def(t);
+    const TableDef *def = table_def(world_table(w->world, table_id));
     const KeyDef *k = &def->keys[key];
     ByteBuf b = {0};
     w->clash_hash = 0;
@@ -75,7 +70,7 @@ unique_violation(Writer *w, u32 table_id, u32 key, const PartView *p, u32 row, R
     }
     buf_str(&b, ")=(");
     for (u32 i = 0; i < k->column_count; i++) {
-        Value v = p ? part_value(def, t, p, row, k->columns[i]) : stored_value(def, t, id, k->columns[i]);
+        Value v = p ? part_value(w->world, def, p, row, k->columns[i]) : stored_value(w->world, def, id, k->columns[i]);
         buf_str(&b, i ? ", " : "");
         if (v.is_null)
             buf_str(&b, "null");
@@ -134,9 +129,8 @@ static bool
 loses_key(Writer *w, const Tx *tx, u32 part, u32 key, u32 row, RowId id)
 {
     const PartView *p = &tx->parts[part];
-    for (u32 i = 0; tx->chain && i < tx->chain->table_count; i++)
-        if (tx->chain->tables[i].table_id == p->table_id && rowset_has(&tx->chain->tables[i].deletes, id))
-            return true;
+    if (tx->chain)
+        return chain_deletes(tx->chain, p->table_id, id);
     for (;;) {
         const LockHold *h = locks_find(w->locks, tx->slot, (LockTag){p->table_id, LOCK_ROW, 0, id});
         if (h && h->becomes == ROW_GONE)
@@ -165,25 +159,6 @@ judge_stager_of(const Writer *w, u32 table_id, RowId id)
     return UINT32_MAX;
 }
 
-/* The rows that have the key already: the newest one staged by a chain, and a live one. */
-typedef struct Rivals {
-    World *world;
-    u32 table_id;
-    RowId staged, live;
-} Rivals;
-
-static bool
-note_rival(void *ctx, RowId id)
-{
-    Rivals *r = ctx;
-    RowState state = world_row_state(r->world, r->table_id, id);
-    if (state == ROW_STAGED && !r->staged)
-        r->staged = id;
-    if (state == ROW_LIVE)
-        r->live = id;
-    return true;
-}
-
 /* All rows of the statement are known. */
 static bool
 ends_statement(const Tx *tx)
@@ -191,37 +166,64 @@ ends_statement(const Tx *tx)
     return tx->kind != REQ_PART || (tx->flags & REQ_FLAG_STATEMENT_ENDS);
 }
 
+/* A row that stays has the key, as far as is known: a later part of the same UPDATE may take it away. */
 static Judged
-judge_staged(Writer *w, Tx *tx, const PartView *p, u32 key, u32 row, RowId staged, Error *err)
+clash(Writer *w, Tx *tx, u32 part, u32 key, u32 row, RowId found, Error *err)
 {
-    u32 stager = judge_stager_of(w, p->table_id, staged);
-    if (stager == tx->slot)
-        return unique_violation(w, p->table_id, key, p, row, 0, err);
-    return stager == UINT32_MAX ? JUDGED_YES : judge_park_on_owner(w, stager);
+    const PartView *p = &tx->parts[part];
+    bool added;
+    if (ends_statement(tx) || p->kind != PART_UPDATE)
+        return unique_violation(w, p->table_id, key, p, row, found, err);
+    LayerTable *t = chain_layer_table(tx->chain, p->table_id);
+    if (!t || !rowset_add(&t->clashes, found, &added))
+        return judge_no_memory(err);
+    t->clash_keys |= 1ull << key;
+    return JUDGED_YES;
+}
+
+static Judged
+judge_staged(Writer *w, Tx *tx, u32 part, u32 key, u32 row, RowId found, Error *err)
+{
+    u32 stager = judge_stager_of(w, tx->parts[part].table_id, found);
+    if (stager == UINT32_MAX)
+        return JUDGED_YES;
+    if (stager != tx->slot)
+        return judge_park_on_owner(w, stager);
+    return loses_key(w, tx, part, key, row, found) ? JUDGED_YES : clash(w, tx, part, key, row, found, err);
 }
 
 static Judged
 judge_live(Writer *w, Tx *tx, u32 part, u32 key, u32 row, RowId found, Error *err)
 {
-    const PartView *p = &tx->parts[part];
-    bool added;
+    u32 table_id = tx->parts[part].table_id;
     if (loses_key(w, tx, part, key, row, found))
         return JUDGED_YES;
-    LockTag tag = {p->table_id, LOCK_ROW, 0, found};
+    LockTag tag = {table_id, LOCK_ROW, 0, found};
     if (locks_conflict(w->locks, tx->slot, tag, LOCK_WATCH))
         return judge_park(w, tag, LOCK_WATCH); /* who may be deleting it */
-    u32 bulk = judge_bulk_owner(w, tx, p->table_id, found);
-    if (bulk != UINT32_MAX)
-        return judge_park_on_owner(w, bulk);
-    if (ends_statement(tx) || p->kind != PART_UPDATE)
-        return unique_violation(w, p->table_id, key, p, row, found, err);
-    ChainTable *t = chain_table(tx->chain, p->table_id);
-    if (!t || !rowset_add(&t->clashes, found, &added)) {
-        error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
-        return JUDGED_ERROR;
-    }
-    t->clash_key = key;
-    return JUDGED_YES;
+    u32 bulk = judge_bulk_owner(w, tx, table_id, found);
+    return bulk != UINT32_MAX ? judge_park_on_owner(w, bulk) : clash(w, tx, part, key, row, found, err);
+}
+
+/* The rows that have the key already, live or staged by chains, one by one. */
+typedef struct Rivals {
+    Writer *w;
+    Tx *tx;
+    u32 part, key, row;
+    Judged judged;
+    Error *err;
+} Rivals;
+
+static bool
+judge_rival(void *ctx, RowId id)
+{
+    Rivals *r = ctx;
+    RowState state = world_row_state(r->w->world, r->tx->parts[r->part].table_id, id);
+    if (state == ROW_STAGED)
+        r->judged = judge_staged(r->w, r->tx, r->part, r->key, r->row, id, r->err);
+    else if (state == ROW_LIVE)
+        r->judged = judge_live(r->w, r->tx, r->part, r->key, r->row, id, r->err);
+    return r->judged == JUDGED_YES;
 }
 
 void
@@ -253,10 +255,9 @@ static Judged
 judge_rivals(Writer *w, Tx *tx, u32 part, u32 key, u32 row, Error *err)
 {
     const PartView *p = &tx->parts[part];
-    Rivals rivals = {.world = w->world, .table_id = p->table_id};
-    world_key_each(w->world, p->table_id, key, p, row, note_rival, &rivals);
-    Judged j = rivals.staged ? judge_staged(w, tx, p, key, row, rivals.staged, err) : JUDGED_YES;
-    return j == JUDGED_YES && rivals.live ? judge_live(w, tx, part, key, row, rivals.live, err) : j;
+    Rivals rivals = {.w = w, .tx = tx, .part = part, .key = key, .row = row, .judged = JUDGED_YES, .err = err};
+    world_key_each(w->world, p->table_id, key, p, row, judge_rival, &rivals);
+    return rivals.judged;
 }
 
 /* Who waits for the row that has the key does not hold the key's lock: whoever frees the key may take it again. */
@@ -307,6 +308,21 @@ judge_changes_key(const KeyDef *k, const PartView *p)
     return false;
 }
 
+/* An UPDATE in parts sets the same columns in all of them: a row whose key was given away loses it, and does not only become another one. */
+static Judged
+judge_clashing(Writer *w, Tx *tx, const PartView *p, Error *err)
+{
+    const TableDef *def = table_def(world_table(w->world, p->table_id));
+    LayerTable *t = chain_layer_table(tx->chain, p->table_id);
+    if (!t)
+        return judge_no_memory(err);
+    for (u32 k = 0; k < def->key_count && t->clash_keys; k++)
+        for (u32 i = 0; i < p->row_count && (t->clash_keys >> k & 1) && !judge_changes_key(&def->keys[k], p); i++)
+            if (rowset_has(&t->clashes, p->old_rows[i]))
+                return unique_violation(w, p->table_id, k, NULL, 0, p->old_rows[i], err);
+    return JUDGED_YES;
+}
+
 static Judged
 judge_part_keys(Writer *w, Tx *tx, u32 part, bool others, Error *err)
 {
@@ -328,15 +344,17 @@ judge_part_keys(Writer *w, Tx *tx, u32 part, bool others, Error *err)
 }
 
 /* The last request of a statement in a chain: every row whose key was given away must have been deleted. */
-static Judged
-settle_clashes(Writer *w, Tx *tx, Error *err)
+Judged
+judge_settle(Writer *w, Tx *tx, Error *err)
 {
     RowId missing;
-    for (u32 i = 0; i < tx->chain->table_count; i++) {
-        ChainTable *t = &tx->chain->tables[i];
+    const Layer *l = tx->chain->layer_count ? &tx->chain->layers[tx->chain->layer_count - 1] : NULL;
+    for (u32 i = 0; l && i < l->table_count; i++) {
+        LayerTable *t = &l->tables[i];
         if (!rowset_within(&t->clashes, &t->deletes, &missing))
-            return unique_violation(w, t->table_id, t->clash_key, NULL, 0, missing, err);
+            return unique_violation(w, t->table_id, (u32)__builtin_ctzll(t->clash_keys), NULL, 0, missing, err);
         rowset_clear(&t->clashes);
+        t->clash_keys = 0;
     }
     return JUDGED_YES;
 }
@@ -350,9 +368,12 @@ judge_keys(Writer *w, Tx *tx, Error *err)
         return JUDGED_ERROR;
     }
     for (u32 i = 0; i < tx->part_count; i++) {
-        Judged j = tx->parts[i].kind == PART_DELETE ? JUDGED_YES : judge_part_keys(w, tx, i, others, err);
+        const PartView *p = &tx->parts[i];
+        Judged j = tx->chain && p->kind == PART_UPDATE ? judge_clashing(w, tx, p, err) : JUDGED_YES;
+        if (j == JUDGED_YES && p->kind != PART_DELETE)
+            j = judge_part_keys(w, tx, i, others, err);
         if (j != JUDGED_YES)
             return j;
     }
-    return tx->chain && ends_statement(tx) ? settle_clashes(w, tx, err) : JUDGED_YES;
+    return tx->chain && ends_statement(tx) ? judge_settle(w, tx, err) : JUDGED_YES;
 }

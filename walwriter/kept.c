@@ -7,6 +7,9 @@
  * places in the open block like an autocommit's, puts these ids in the place of the private ones, and logs all in one frame. So a transaction of a few rows
  * costs what an autocommit does and leaves nothing else behind; and what comes in the meantime knows only its locks.
  *
+ * When a record does not fit, or a statement has several, the transaction becomes a chain: all that is kept goes into the chain's blocks and, in one frame, into
+ * the log. The private blocks stay as the owner knows them; ids in later requests are translated for ever.
+ *
  * UNDO cuts: records, private rows, own keys and what the locks say after an ordinal, newest first.
  * Fails: memory, before anything is written. kept_prepare_commit leaves a transaction that can only end.
  */
@@ -38,12 +41,6 @@ note_staged(Tx *tx, u32 table_id, Error *err)
         return out_of_memory(err);
     tx->staged[tx->staged_count++] = (StagedTable){.table_id = table_id};
     return true;
-}
-
-static bool
-is_private(RowId id)
-{
-    return ROW_BLOCK(id) >= STAGED_BLOCK;
 }
 
 /* ---- a request joins ---- */
@@ -103,7 +100,8 @@ note_successors(Writer *w, const Tx *tx, const PartView *p, bool undone)
 void
 kept_add(Writer *w, Tx *tx)
 {
-    tx->marks[tx->mark_count++] = (KeptMark){.ordinal = tx->ordinal, .from = tx->kept_len, .own_keys = tx->own_mark};
+    tx->marks[tx->mark_count++] = (KeptMark){.ordinal = tx->ordinal, .statement = tx->statement, .savepoint = tx->savepoint,
+                                             .from = tx->kept_len, .own_keys = tx->own_mark};
     for (u32 i = tx->own_mark; i < tx->own_count; i++) {
         OwnKey *k = &tx->own_keys[i];
         k->id = tx->parts[k->part].first_row + k->row;
@@ -137,15 +135,14 @@ note_places(Tx *tx, u32 table_id, RowId first, const PartView *p, Error *err)
     return true;
 }
 
+/* Private ids of old rows become the places of those rows; what has none is left. */
 static void
 place_old_rows(const Tx *tx, const PartView *p)
 {
-    const StagedTable *t = NULL;
-    for (u32 i = 0; i < p->row_count; i++) {
-        if (!is_private(p->old_rows[i]))
+    const StagedTable *t = find_staged(tx, p->table_id);
+    for (u32 i = 0; t && i < p->row_count; i++) {
+        if (ROW_BLOCK(p->old_rows[i]) != (STAGED_BLOCK | tx->slot) || ROW_OFFSET(p->old_rows[i]) >= t->count)
             continue;
-        t = t ? t : find_staged(tx, p->table_id);
-        ensure(t && ROW_OFFSET(p->old_rows[i]) < t->count); /* judged */
         put_le64(judge_part_bytes(p) + PART_HEAD_BYTES + (size_t)i * 8, t->places[ROW_OFFSET(p->old_rows[i])]);
     }
 }
@@ -173,10 +170,144 @@ kept_prepare_commit(Writer *w, Tx *tx, Error *err)
         PartView *p = &tx->parts[i];
         if (p->kind != PART_INSERT)
             place_old_rows(tx, p);
-        if (!world_reserve_deletes(w->world, p, err))
+        if (!world_reserve_deletes(w->world, p, err)) {
+            while (i-- > 0)
+                if (tx->parts[i].kind != PART_INSERT)
+                    world_unreserve_deletes(w->world, &tx->parts[i]);
             return false;
+        }
     }
     return true;
+}
+
+/* ---- becoming a chain ---- */
+
+/* One kept part, in a copy of its bytes, into the chain's blocks. */
+static bool
+spill_part(Writer *w, Tx *tx, Chain *c, const Record *r, Error *err)
+{
+    static PartColumn columns[PART_MAX_COLUMNS];
+    PartView p;
+    bool repeated;
+    ensure(part_read((PartKind)r->kind, r->payload, r->len, columns, PART_MAX_COLUMNS, &p, err)); /* it was read before */
+    RowId was = p.first_row;
+    if (p.kind != PART_INSERT) {
+        place_old_rows(tx, &p);
+        if (!chain_note_deletes(c, &p, &repeated, err))
+            return false;
+    }
+    if (p.kind == PART_DELETE)
+        return true;
+    if (!chain_take_rows(w->world, c, &p, judge_part_bytes(&p), err) || !note_places(tx, p.table_id, was, &p, err) ||
+        !world_reserve_rows(w->world, &p, err))
+        return false;
+    world_apply_rows(w->world, &p);
+    return true;
+}
+
+/* A kept request behind a CHAIN record. */
+static bool
+spill_request(Writer *w, Tx *tx, Chain *c, const KeptMark *m, u32 end, u8 **to, Error *err)
+{
+    ChainRecord head = {.chain_id = c->id, .statement = m->statement, .savepoint = m->savepoint, .ordinal = m->ordinal};
+    bool bad;
+    if (!chain_begin_statement(c, m->statement, m->savepoint, err))
+        return false;
+    chain_encode(&head, *to + RECORD_HEAD_BYTES);
+    *to += record_frame(*to, WAL_CHAIN, 0, CHAIN_BYTES);
+    const u8 *at = *to;
+    memcpy(*to, tx_kept(tx) + m->from, end - m->from);
+    *to += end - m->from;
+    for (Record r; record_next(&at, *to, &r, &bad);)
+        if (!spill_part(w, tx, c, &r, err))
+            return false;
+    return true;
+}
+
+static bool
+spill_all(Writer *w, Tx *tx, Chain *c, u8 *frame, u32 *ret_len, Error *err)
+{
+    u8 *to = frame;
+    for (u32 i = 0; i < tx->mark_count; i++) {
+        u32 end = i + 1 < tx->mark_count ? tx->marks[i + 1].from : tx->kept_len;
+        if (!spill_request(w, tx, c, &tx->marks[i], end, &to, err))
+            return false;
+        c->last_ordinal = tx->marks[i].ordinal;
+    }
+    *ret_len = (u32)(to - frame);
+    return true;
+}
+
+/* The old rows of a kept UPDATE or DELETE. */
+static PartView
+old_rows_of(const Record *r)
+{
+    return (PartView){.kind = (PartKind)r->kind, .table_id = get_le32(r->payload), .row_count = get_le32(r->payload + 8),
+                      .old_rows = (const u64 *)(const void *)(r->payload + PART_HEAD_BYTES)};
+}
+
+/* The locks say nothing of kept records any more. */
+static void
+clear_successors(Writer *w, const Tx *tx)
+{
+    const u8 *at = tx_kept(tx), *end = at + tx->kept_len;
+    bool bad;
+    for (Record r; record_next(&at, end, &r, &bad);) {
+        if (r.kind != WAL_UPDATE && r.kind != WAL_DELETE)
+            continue;
+        PartView p = old_rows_of(&r);
+        note_successors(w, tx, &p, true);
+    }
+}
+
+/* From now on the key entries of its rows are its key locks and its deletes stand in the chain. */
+static void
+forget_notes(Writer *w, Tx *tx)
+{
+    clear_successors(w, tx);
+    judge_pop_keys(tx, 0);
+    tx->own_mark = 0;
+    tx->mark_count = 0;
+    memmove(tx_kept(tx), tx_request(tx), tx->request_len);
+    tx->kept_len = 0;
+}
+
+bool
+kept_spill(Writer *w, Tx *tx, Error *err)
+{
+    u32 len = 0;
+    if (tx->ddl_count)
+        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "catalog changes in a transaction of more than 256 KB are not supported yet");
+    Chain *c = chain_new(++w->next_chain);
+    u8 *frame = malloc((size_t)tx->kept_len + (size_t)(tx->mark_count + 1) * CHAIN_RECORD_BYTES);
+    bool ok = (c && frame) || out_of_memory(err);
+    if (ok && !spill_all(w, tx, c, frame, &len, err)) {
+        chain_drop(w->world, c);
+        for (u32 i = 0; i < tx->staged_count; i++)
+            tx->staged[i].count = 0;
+        c = NULL;
+        ok = false;
+    }
+    if (ok) {
+        tx->chain = c;
+        tx_list_bulk(w, tx);
+        if (len)
+            c->first_lsn = commit_frame(w, tx, frame, len);
+        forget_notes(w, tx);
+        ok = intake_parse(tx, err); /* the same bytes elsewhere */
+    } else {
+        free(c);
+    }
+    free(frame);
+    return ok;
+}
+
+void
+kept_translate(const Tx *tx)
+{
+    for (u32 i = 0; i < tx->part_count && tx->staged_count; i++)
+        if (tx->parts[i].kind != PART_INSERT)
+            place_old_rows(tx, &tx->parts[i]);
 }
 
 /* ---- the way back ---- */
@@ -185,11 +316,10 @@ kept_prepare_commit(Writer *w, Tx *tx, Error *err)
 static void
 undo_part(Writer *w, Tx *tx, const Record *r)
 {
-    u32 table_id = get_le32(r->payload), rows = get_le32(r->payload + 8);
     if (r->kind != WAL_DELETE)
-        world_cut_block(w->world, table_id, STAGED_BLOCK | tx->slot, ROW_OFFSET(get_le64(r->payload + 24)));
+        world_cut_block(w->world, get_le32(r->payload), STAGED_BLOCK | tx->slot, ROW_OFFSET(get_le64(r->payload + 24)));
     if (r->kind != WAL_INSERT) {
-        PartView p = {.table_id = table_id, .row_count = rows, .old_rows = (const u64 *)(const void *)(r->payload + PART_HEAD_BYTES)};
+        PartView p = old_rows_of(r);
         note_successors(w, tx, &p, true);
     }
 }

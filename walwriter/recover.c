@@ -74,8 +74,9 @@ no_memory(Error *err)
 typedef struct Frame {
     Lsn lsn;
     u64 chain_id;
-    bool has_chain, has_commit, has_abort;
+    bool has_chain, has_commit, has_abort, has_undo;
     u64 abort_id;
+    UndoRecord undo;
     CommitRecord commit;
     u32 part_count;
     const u8 *data;
@@ -106,6 +107,7 @@ static bool
 decode_record(Replay *r, Frame *f, const Record *rec, u32 *part, u32 *column, Error *err)
 {
     PartView *p;
+    ChainRecord chain;
     switch (rec->kind) {
     case WAL_INSERT:
     case WAL_UPDATE:
@@ -117,9 +119,14 @@ decode_record(Replay *r, Frame *f, const Record *rec, u32 *part, u32 *column, Er
         *column += p->column_count;
         return true;
     case WAL_CHAIN:
+        if (!chain_decode(rec->payload, rec->len, &chain) || (f->has_chain && chain.chain_id != f->chain_id))
+            return corrupt(err, f->lsn, "chain");
         f->has_chain = true;
-        f->chain_id = rec->len == 8 ? get_le64(rec->payload) : 0;
-        return rec->len == 8 || corrupt(err, f->lsn, "chain");
+        f->chain_id = chain.chain_id;
+        return true;
+    case WAL_UNDO:
+        f->has_undo = true;
+        return undo_decode(rec->payload, rec->len, &f->undo) || corrupt(err, f->lsn, "undo");
     case WAL_ABORT:
         f->has_abort = true;
         f->abort_id = rec->len == 8 ? get_le64(rec->payload) : 0;
@@ -194,10 +201,63 @@ stage_part(Replay *r, Chain *c, const PartView *p, Error *err)
         return false;
     if (p->kind != PART_DELETE && !chain_adopt_rows(r->world, c, p, err))
         return false;
-    if (!world_reserve_part(r->world, p, err))
+    if (!world_reserve_rows(r->world, p, err))
         return false;
     if (p->kind != PART_DELETE)
         world_apply_rows(r->world, p);
+    return true;
+}
+
+/* ---- frames ---- */
+
+static bool
+replay_catalog(Replay *r, const Record *rec, Error *err)
+{
+    u64 promise = ddl_gives_back(rec->kind) ? 0 : CATALOG_PROMISE;
+    if (!world_reserve_catalog(r->world, promise, err))
+        return false;
+    arena_reset(r->arena);
+    ddl_apply(r->world, r->arena, rec->kind, rec->payload, rec->len);
+    world_unreserve_catalog(r->world, promise);
+    return true;
+}
+
+/* Records in their order. */
+static bool
+replay_records(Replay *r, const Frame *f, Chain *c, Error *err)
+{
+    const u8 *at = f->data;
+    u32 part = 0;
+    ChainRecord head;
+    bool bad;
+    for (Record rec; record_next(&at, f->data + f->len, &rec, &bad);) {
+        bool ok = true;
+        if (rec.kind == WAL_CHAIN)
+            ok = chain_decode(rec.payload, rec.len, &head) && chain_begin_statement(c, head.statement, head.savepoint, err);
+        else if (rec.kind >= WAL_INSERT && rec.kind <= WAL_DELETE)
+            ok = stage_part(r, c, &r->parts[part++], err);
+        else if (ddl_is_catalog(rec.kind))
+            ok = replay_catalog(r, &rec, err);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* Catalog changes first: the parts are for the tables they make, and for what TRUNCATE leaves (ddl_strip_dead). */
+static bool
+replay_single(Replay *r, const Frame *f, Error *err)
+{
+    const u8 *at = f->data;
+    bool bad;
+    for (Record rec; record_next(&at, f->data + f->len, &rec, &bad);)
+        if (ddl_is_catalog(rec.kind) && !replay_catalog(r, &rec, err))
+            return false;
+    for (u32 i = 0; i < f->part_count; i++) {
+        if (!world_reserve_part(r->world, &r->parts[i], err))
+            return false;
+        world_apply_part(r->world, &r->parts[i], f->lsn);
+    }
     return true;
 }
 
@@ -209,48 +269,28 @@ replay_chain(Replay *r, const Frame *f, Error *err)
     Chain *c = find_chain(r, f->chain_id, true);
     if (!c)
         return no_memory(err);
-    for (u32 i = 0; i < f->part_count; i++)
-        if (!stage_part(r, c, &r->parts[i], err))
-            return false;
+    if (!replay_records(r, f, c, err))
+        return false;
     if (f->has_commit) {
+        if (!chain_reserve(r->world, c, err))
+            return false;
         forget_chain(r, c);
         chain_commit(r->world, c, f->lsn);
     }
     return true;
 }
 
-/* ---- frames ---- */
-
-static bool
-replay_catalog(Replay *r, const Frame *f, Error *err)
+/* The end of a chain, or of a piece of it. */
+static void
+replay_end(Replay *r, const Frame *f)
 {
-    const u8 *at = f->data;
-    bool bad;
-    for (Record rec; record_next(&at, f->data + f->len, &rec, &bad);) {
-        if (!ddl_is_catalog(rec.kind))
-            continue;
-        u64 promise = ddl_gives_back(rec.kind) ? 0 : CATALOG_PROMISE;
-        if (!world_reserve_catalog(r->world, promise, err))
-            return false;
-        arena_reset(r->arena);
-        ddl_apply(r->world, r->arena, rec.kind, rec.payload, rec.len);
-        world_unreserve_catalog(r->world, promise);
+    Chain *c = find_chain(r, f->has_abort ? f->abort_id : f->undo.chain_id, false);
+    if (c && f->has_abort) {
+        forget_chain(r, c);
+        chain_drop(r->world, c);
+    } else if (c) {
+        (void)chain_undo(r->world, c, f->undo.kept);
     }
-    return true;
-}
-
-/* Catalog changes first: the parts are for the tables they make, and for what TRUNCATE leaves (ddl_strip_dead). */
-static bool
-replay_single(Replay *r, const Frame *f, Error *err)
-{
-    if (!replay_catalog(r, f, err))
-        return false;
-    for (u32 i = 0; i < f->part_count; i++) {
-        if (!world_reserve_part(r->world, &r->parts[i], err))
-            return false;
-        world_apply_part(r->world, &r->parts[i], f->lsn);
-    }
-    return true;
 }
 
 /* Takeover: the box still waits for the answer to this commit. Published ones are among them, when death came between publish and answer. */
@@ -300,12 +340,8 @@ replay_frame(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
         return false;
     if (f.has_commit && lsn <= r->published)
         return note_answer(r, &f, err);
-    if (f.has_abort) {
-        Chain *c = find_chain(r, f.abort_id, false);
-        if (c) {
-            forget_chain(r, c);
-            chain_drop(r->world, c);
-        }
+    if (f.has_abort || f.has_undo) {
+        replay_end(r, &f);
         return true;
     }
     if (!f.has_chain && !f.has_commit)

@@ -52,6 +52,42 @@ rowset_add(RowSet *s, RowId id, bool *ret_added)
 }
 
 bool
+rowset_move(RowSet *to, RowSet *from)
+{
+    if (to->block_count == 0) {
+        rowset_clear(to);
+        *to = *from;
+        *from = (RowSet){0};
+        return true;
+    }
+    while ((to->block_count + from->block_count) * 4 >= to->place_count * 3)
+        if (!grow(to))
+            return false;
+    for (u32 i = 0; i < from->place_count; i++) {
+        RowSetBlock *f = &from->places[i];
+        if (!f->bits)
+            continue;
+        RowSetBlock *t = find_place(to->places, to->place_count, f->block);
+        if (!t->bits) {
+            *t = *f;
+            f->bits = NULL;
+            to->block_count++;
+            to->row_count += t->count;
+            continue;
+        }
+        u32 count = 0;
+        for (u32 w = 0; w < BLOCK_WORDS; w++) {
+            t->bits[w] |= f->bits[w];
+            count += (u32)__builtin_popcountll(t->bits[w]);
+        }
+        to->row_count += count - t->count;
+        t->count = count;
+    }
+    rowset_clear(from);
+    return true;
+}
+
+bool
 rowset_has(const RowSet *s, RowId id)
 {
     if (s->block_count == 0)

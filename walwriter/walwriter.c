@@ -240,6 +240,7 @@ static void
 free_all(Writer *w)
 {
     for (u32 i = 0; w->txs && i < w->slot_count; i++) {
+        kept_drop(w, &w->txs[i]);
         if (w->txs[i].chain)
             chain_drop(w->world, w->txs[i].chain);
         for (u32 b = 0; b < w->txs[i].bulk_count; b++)

@@ -24,6 +24,8 @@ const TableShm *world_table(World *w, u32 table_id); /* NULL when absent */
 const Root *world_root(World *w);
 /* The row exists and is not deleted in the newest applied state; *ret_changed: version that deleted it, 0 when live or unknown. */
 bool world_row_live(World *w, u32 table_id, RowId id, u64 *ret_deleted_version);
+/* The block of a row, whoever may see it; false: there is no such row. */
+bool world_block_view(World *w, u32 table_id, RowId id, BlockView *ret);
 /* Before the keys of a part with many texts are asked for: works out once where each text begins. world_reserve_part does it too. */
 void world_part_begin(World *w, const PartView *p);
 /* Find a live row with the key of row `i` of a part (columns absent from an UPDATE part are read from the old row). Rows in blocks that
@@ -86,6 +88,8 @@ MUST_CHECK bool world_reserve_part(World *w, const PartView *p, Error *err);
 /* The same in two steps: keys of an UPDATE are read from old rows that may stand in a private block, delete marks are for those they are copied to. */
 MUST_CHECK bool world_reserve_rows(World *w, const PartView *p, Error *err);
 MUST_CHECK bool world_reserve_deletes(World *w, const PartView *p, Error *err);
+/* What that promised goes back: the part will not be applied. */
+void world_unreserve_deletes(World *w, const PartView *p);
 
 /* ---- apply, after the fsync (small commits) or while staging (chains: rows and keys only, not visible) ---- */
 /* INSERT and UPDATE rows at the ids in the part; UPDATE copies unchanged columns from the old rows. Enters keys. Seals blocks that fill. */

@@ -22,13 +22,16 @@
 #include "walwriter/world.h"
 
 enum {
-    CHAIN_RECORD_BYTES = RECORD_HEAD_BYTES + 8,
+    CHAIN_RECORD_BYTES = RECORD_HEAD_BYTES + CHAIN_BYTES,
+    UNDO_RECORD_BYTES = RECORD_HEAD_BYTES + UNDO_BYTES,
+    ABORT_RECORD_BYTES = RECORD_HEAD_BYTES + 8,
     COMMIT_RECORD_BYTES = RECORD_HEAD_BYTES + COMMIT_BYTES,
     FRAME_KEPT_BYTES = 16 * 1024,      /* a slot's frame buffer is kept up to this size */
     BULK_REQUEST_BYTES = 32 * 1024,    /* requests above it are handled after the small ones of a turn */
     TURN_BULK_BYTES = 1 << 20,         /* bulk requests of one turn */
     GROUP_LIMIT_BYTES = 3 << 20,       /* a group is submitted when the next request could pass this */
     OPEN_TXN = 1,                      /* ans_txn of an open transaction without a chain */
+    ITEMS_A_REQUEST = 2,               /* frames that one request may add to its group, each an item */
     GROUPS_IN_FLIGHT = 4,
     GROUP_RING = 64,                   /* more than are in flight */
     KEPT_LIMIT_BYTES = 256 * 1024,     /* kept records of a short transaction */
@@ -39,41 +42,67 @@ enum {
 };
 
 /* ---- chains: transactions of more than one frame ---- */
+/* Its blocks of a table. */
 typedef struct ChainTable {
     u32 table_id;
     u32 block_count, block_capacity;
     u64 *blocks;       /* in the order taken; the last is being filled */
     u32 filled;        /* rows of the last block */
-    RowSet deletes;    /* old rows of UPDATE and DELETE parts */
-    RowSet clashes;    /* live rows whose key an UPDATE part gave to another row: must be in deletes at COMMIT */
-    u32 clash_key;
 } ChainTable;
+
+/* What a layer knows of a table. */
+typedef struct LayerTable {
+    u32 table_id;
+    u32 block_count, filled; /* of the ChainTable when the layer met it */
+    RowSet deletes;    /* old rows of UPDATE and DELETE parts */
+    RowSet clashes;    /* rows whose key an UPDATE part gave to another row: the statement must delete them */
+    u64 clash_keys;    /* which keys, a bit each */
+} LayerTable;
+
+typedef struct Layer {
+    u32 floor;         /* the last ordinal before it */
+    u32 table_count, table_capacity;
+    LayerTable *tables;
+    u64 rows;          /* changed before it */
+} Layer;
 
 typedef struct Chain {
     u64 id;
-    u32 table_count;
+    u32 table_count, table_capacity;
     ChainTable *tables;
+    u32 layer_count, layer_capacity;
+    Layer *layers;     /* the last is the running statement's */
     u64 rows;
-    u64 staged_bytes;
-    u64 first_lsn; /* of its first frame; 0: none logged */
+    u32 last_ordinal;  /* newest record that was logged */
+    u64 first_lsn;     /* of its first frame; 0: none logged */
 } Chain;
 
 Chain *chain_new(u64 id); /* NULL without memory */
-ChainTable *chain_table(Chain *c, u32 table_id); /* found or made; NULL without memory */
+/* A request of that statement would be the first one. */
+bool chain_begins(const Chain *c, u32 statement);
+/* Before anything of a statement: its layer is the newest. `savepoint`: the last ordinal before the newest live one. */
+MUST_CHECK bool chain_begin_statement(Chain *c, u32 statement, u32 savepoint, Error *err);
+LayerTable *chain_layer_table(Chain *c, u32 table_id); /* of the newest layer, found or made; NULL without memory */
 /* Target rows for an INSERT or UPDATE part, written into its bytes and its view. */
 MUST_CHECK bool chain_take_rows(World *w, Chain *c, PartView *p, u8 *bytes, Error *err);
 /* Recovery: make the blocks that the part names. */
 MUST_CHECK bool chain_adopt_rows(World *w, Chain *c, const PartView *p, Error *err);
 MUST_CHECK bool chain_note_deletes(Chain *c, const PartView *p, bool *ret_repeated, Error *err);
+bool chain_deletes(const Chain *c, u32 table_id, RowId id);
 bool chain_has_block(const Chain *c, u32 table_id, u64 block);
+/* Memory for the deletes, before the commit is logged. */
+MUST_CHECK bool chain_reserve(World *w, Chain *c, Error *err);
 /* After the commit frame is durable: deletes and blocks become part of the applied state; frees the chain. */
 void chain_commit(World *w, Chain *c, u64 version);
+/* Take back the layers from this ordinal on; returns the last ordinal kept, UINT32_MAX: there was none. */
+u32 chain_undo(World *w, Chain *c, u32 ordinal);
 void chain_drop(World *w, Chain *c);
 
 /* ---- short transactions of several requests (kept.c) ---- */
 /* A request whose records are kept. */
 typedef struct KeptMark {
     u32 ordinal;     /* of its first record */
+    u32 statement, savepoint;
     u32 from;        /* where its records begin among the kept ones */
     u32 own_keys;    /* noted before it */
 } KeptMark;
@@ -109,6 +138,7 @@ typedef enum TxState { TX_IDLE, TX_PARKED, TX_LOGGED } TxState;
 
 typedef struct BulkLocks {
     u32 table_id;
+    u32 floor; /* of the layer that took them */
     RowSet rows;
 } BulkLocks;
 
@@ -170,7 +200,7 @@ typedef struct Tx {
     u64 catalog_bytes; /* promised to it by the world */
     Chain *chain;
     BulkLocks *bulk;   /* row locks of bulk statements */
-    u32 bulk_count;
+    u32 bulk_count, bulk_capacity;
     bool bulk_listed;  /* stands in Writer.bulk_owners */
 } Tx;
 
@@ -253,6 +283,8 @@ void reads_note_changes(Writer *w, const Tx *tx);
 void reads_restarted(Writer *w);
 /* Whose chain staged this row; UINT32_MAX: it is a row like others. */
 u32 judge_stager_of(const Writer *w, u32 table_id, RowId id);
+/* The end of a statement in a chain: rows whose key went to another row must be gone. */
+Judged judge_settle(Writer *w, Tx *tx, Error *err);
 /* The part gives rows a key, or another one. */
 bool judge_changes_key(const KeyDef *k, const PartView *p);
 Judged judge_park(Writer *w, LockTag tag, LockMode mode);
@@ -279,6 +311,10 @@ MUST_CHECK bool kept_reserve(Writer *w, Tx *tx, Error *err);
 void kept_add(Writer *w, Tx *tx);
 /* Make the kept records and those of COMMIT one request: final row ids, memory. When it fails the transaction can only end. */
 MUST_CHECK bool kept_prepare_commit(Writer *w, Tx *tx, Error *err);
+/* The transaction becomes a chain: kept records go into its blocks and the log. false: nothing changed. */
+MUST_CHECK bool kept_spill(Writer *w, Tx *tx, Error *err);
+/* Private row ids in the request become those in the chain's blocks. */
+void kept_translate(const Tx *tx);
 /* Take back what came after the ordinal. */
 void kept_undo(Writer *w, Tx *tx, u32 ordinal);
 /* The private blocks go, nothing is kept any more. */
@@ -326,6 +362,10 @@ void tx_done(Tx *tx);
 void tx_list_bulk(Writer *w, Tx *tx);
 /* The open chain ends without commit, which the log is told; locks stay. */
 void tx_drop_chain(Writer *w, Tx *tx);
+/* Bulk locks of layers that became one. */
+MUST_CHECK bool tx_merge_bulk(Tx *tx, u32 savepoint);
+/* Bulk locks taken by layers from this ordinal on are returned. */
+void tx_release_bulk(Tx *tx, u32 ordinal);
 /* Take back what came after the ordinal; the locks stay. */
 void tx_undo(Writer *w, Tx *tx, u32 ordinal);
 /* Make room in one of the transaction's arrays; false: no memory. */
@@ -337,6 +377,8 @@ void tx_forget(Writer *w, Tx *tx);
 void tx_granted(void *writer, u32 owner);
 /* A group that can take `bytes` more; false: as many as may be are in flight. */
 MUST_CHECK bool commit_room(Writer *w, u32 bytes);
+/* Into the open group: commit_room said that it fits. It is the transaction's: a group that fails loses it. */
+Lsn commit_frame(Writer *w, const Tx *tx, const u8 *frame, u32 len);
 /* Log a judged request: parts are staged and answered at once, commits wait for the group. */
 void commit_add(Writer *w, Tx *tx);
 /* false: writes have just stopped. */

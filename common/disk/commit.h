@@ -7,13 +7,18 @@
  *   24 u64 token (0 none): the client may ask for the outcome by it
  *   32 u64 chain id (0: all of the transaction is in this frame)
  *   40 u64 rows changed
+ *
+ * The CHAIN record stands before the records of one request of a chain and says to which statement they belong (walwriter/chain.c):
+ *   0 u64 chain id   8 u32 last ordinal before the statement   12 u32 last ordinal before the newest live savepoint   16 u32 ordinal of the first record   20 u32 0
+ * The UNDO record:
+ *   0 u64 chain id   8 u32 last ordinal kept   12 u32 0
  */
 #ifndef COMMIT_H
 #define COMMIT_H
 
 #include "common/base/base.h"
 
-enum { COMMIT_BYTES = 48, COMMIT_NO_SLOT = UINT32_MAX };
+enum { COMMIT_BYTES = 48, COMMIT_NO_SLOT = UINT32_MAX, CHAIN_BYTES = 24, UNDO_BYTES = 16 };
 
 typedef struct CommitRecord {
     u32 slot, generation;
@@ -24,5 +29,21 @@ typedef struct CommitRecord {
 
 void commit_encode(const CommitRecord *c, u8 to[COMMIT_BYTES]);
 MUST_CHECK bool commit_decode(const u8 *data, u32 len, CommitRecord *ret);
+
+typedef struct ChainRecord {
+    u64 chain_id;
+    u32 statement, savepoint, ordinal;
+} ChainRecord;
+
+void chain_encode(const ChainRecord *c, u8 to[CHAIN_BYTES]);
+MUST_CHECK bool chain_decode(const u8 *data, u32 len, ChainRecord *ret);
+
+typedef struct UndoRecord {
+    u64 chain_id;
+    u32 kept;
+} UndoRecord;
+
+void undo_encode(const UndoRecord *u, u8 to[UNDO_BYTES]);
+MUST_CHECK bool undo_decode(const u8 *data, u32 len, UndoRecord *ret);
 
 #endif

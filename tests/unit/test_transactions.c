@@ -305,6 +305,142 @@ START_TEST(commit_with_a_part)
 }
 END_TEST
 
+static RowId
+insert_big(Session *s, i64 id, u64 *ret_slot)
+{
+    BoxShm *b = write_rows(s, 0, PART_INSERT, 0, &(FxRow){.id = id, .u = (i32)id, .n = 1, .note_bytes = 30000}, NULL, 1);
+    ck_assert_msg(b->ans_status == ANS_STAGED, "%s", b->ans_error.message);
+    *ret_slot = b->ans_slot;
+    return b->ans_row[0];
+}
+
+/* What does not fit goes into the log; what was private is known by the same ids for ever. */
+START_TEST(a_transaction_that_grows)
+{
+    Session a = {.slot = 0}, b = {.slot = 1};
+    RowId rows[12];
+    u64 slot, first_slot = 0, spilled = 0;
+    insert_one(&a, 0, 100, 100);
+    commit(&a);
+    update_n(&a, 0, at(0, 100), 2);
+    insert_one(&a, 1, 1, 1);
+    savepoint(&a);
+    u32 mark = a.ordinal;
+    for (i64 i = 0; i < 12; i++) {
+        rows[i] = insert_big(&a, i, &slot);
+        first_slot = i ? first_slot : slot;
+        spilled += slot == 0;
+        ck_assert((ROW_BLOCK(rows[i]) >= STAGED_BLOCK) == (slot != 0));
+    }
+    ck_assert_uint_eq(spilled, 4);
+    FxRow own = fx_read(((const SlotDirShm *)(uintptr_t)first_slot)->pub_block, ROW_OFFSET(rows[0]));
+    ck_assert_int_eq(own.id, 0); /* still where it was told */
+    RowId again = update_n(&a, 0, rows[0], 5); /* a row that was private */
+    update_n(&a, 0, again, 6);
+    update_id(&a, 0, rows[1], 50);
+    insert_one(&a, 0, 1, FX_NO_U); /* its key is free */
+    delete_one(&a, 0, rows[2]);
+    delete_one(&a, 0, rows[11]); /* one of the chain's */
+    refused(write_rows(&a, 0, PART_INSERT, 0, &(FxRow){.id = 3, .u = FX_NO_U}, NULL, 1), ERR_UNIQUE_VIOLATION);
+    ck_assert_str_eq(shm_box(&fx_shm, 0)->ans_error.detail, "Key (id)=(3) already exists.");
+    refused(write_rows(&b, 0, PART_INSERT, 0, &(FxRow){.id = 3, .u = FX_NO_U}, NULL, 1), ERR_LOCK_NOT_AVAILABLE);
+    rollback(&b);
+    rollback_to(&a, mark);
+    insert_one(&b, 0, 3, 3); /* and now it is not his any more */
+    commit(&b);
+    for (i64 i = 4; i < 12; i++)
+        rows[i] = insert_big(&a, i, &slot);
+    savepoint(&a);
+    u32 later = a.ordinal;
+    delete_one(&a, 0, rows[4]);
+    rollback_to(&a, later);
+    update_n(&a, 0, rows[4], 9);
+    commit(&a);
+    for (u32 round = 0; round < 2; round++) {
+        ck_assert_uint_eq(fx_count(0), 10);
+        ck_assert_uint_eq(fx_count(1), 1);
+        ck_assert_int_eq(n_of(0, 4), 9);
+        ck_assert_int_eq(n_of(0, 100), 2);
+        ck_assert_int_eq(n_of(0, 0), -1);
+        fx_restart();
+        fx_verify();
+    }
+}
+END_TEST
+
+/* RETRY takes back the running statement of a chain and nothing else, in the log, too. */
+START_TEST(retry_of_a_chain)
+{
+    Session a = {.slot = 0}, b = {.slot = 1};
+    insert_one(&a, 0, 1, 1);
+    insert_one(&a, 0, 2, 2);
+    commit(&a);
+    RowId old = at(0, 1);
+    update_n(&a, 0, old, 10);
+    fx_put_part(fx_table[0], PART_INSERT, 0, &(FxRow){.id = 5, .u = FX_NO_U, .n = 5}, NULL, 1, 1);
+    ck_assert_int_eq(fx_ask(1, (FxAsk){REQ_PART, 0, 1, 0, 0, 0, 0})->ans_status, ANS_STAGED);
+    fx_put_part(fx_table[0], PART_INSERT, 0, &(FxRow){.id = 6, .u = FX_NO_U, .n = 6}, NULL, 1, 2);
+    ck_assert_int_eq(fx_ask(1, (FxAsk){REQ_PART, ENDS, 2, 0, 0, 0, 0})->ans_status, ANS_STAGED);
+    fx_put_part(fx_table[0], PART_UPDATE, 4, &(FxRow){.n = 20}, (u64[1]){at(0, 2)}, 1, 3);
+    ck_assert_int_eq(fx_ask(1, (FxAsk){REQ_PART, 0, 3, 2, 0, 0, 0})->ans_status, ANS_STAGED);
+    fx_put_part(fx_table[0], PART_UPDATE, 4, &(FxRow){.n = 21}, &old, 1, 4);
+    fx_post(1, (FxAsk){REQ_PART, ENDS, 4, 2, 0, 0, 1000000000ull * 60});
+    writer_turn(fx_writer);
+    ck_assert(!fx_answered(1));
+    commit(&a);
+    ck_assert_int_eq(fx_answer(1)->ans_status, ANS_RETRY);
+    refused(write_rows(&a, 0, PART_DELETE, 0, NULL, (u64[1]){at(0, 2)}, 1), ERR_LOCK_NOT_AVAILABLE); /* locks stay */
+    rollback(&a);
+    b.ordinal = 4;
+    b.statement = 2;
+    fx_put_part(fx_table[0], PART_UPDATE, 4, (FxRow[2]){{.n = 30}, {.n = 31}}, (u64[2]){at(0, 2), at(0, 1)}, 2, 5);
+    ck_assert_int_eq(send_kind(&b, REQ_PART, ENDS, 1)->ans_status, ANS_STAGED);
+    commit(&b);
+    for (u32 round = 0; round < 2; round++) {
+        ck_assert_uint_eq(fx_count(0), 4);
+        ck_assert_int_eq(n_of(0, 1), 31);
+        ck_assert_int_eq(n_of(0, 2), 30);
+        ck_assert_int_eq(n_of(0, 6), 6);
+        fx_restart();
+        fx_verify();
+    }
+}
+END_TEST
+
+/* An UPDATE in two parts may give a key to a row before the row that has it is deleted; not when it stays. */
+START_TEST(keys_go_round_in_two_parts)
+{
+    Session a = {.slot = 0};
+    insert_one(&a, 0, 1, 1);
+    insert_one(&a, 0, 2, 2);
+    commit(&a);
+    for (u32 round = 0; round < 3; round++) {
+        fx_put_part(fx_table[0], PART_UPDATE, 9, &(FxRow){.id = 2, .note_bytes = 1}, (u64[1]){at(0, 1)}, 1, 1);
+        ck_assert_int_eq(fx_ask(0, (FxAsk){REQ_PART, 0, 1, 0, 0, 0, 0})->ans_status, ANS_STAGED);
+        if (round == 0) {
+            fx_put_part(fx_table[0], PART_UPDATE, 4, &(FxRow){.n = 7}, (u64[1]){at(0, 2)}, 1, 2);
+            refused(fx_ask(0, (FxAsk){REQ_PART, ENDS, 2, 0, 0, 0, 0}), ERR_UNIQUE_VIOLATION);
+            rollback(&a);
+            continue;
+        }
+        if (round == 1) { /* the statement did not end */
+            fx_put_part(fx_table[0], PART_INSERT, 0, &(FxRow){.id = 9, .u = FX_NO_U}, NULL, 1, 2);
+            refused(fx_ask(0, (FxAsk){REQ_PART, ENDS, 2, 1, 0, 0, 0}), ERR_UNIQUE_VIOLATION);
+            rollback(&a);
+            continue;
+        }
+        fx_put_part(fx_table[0], PART_UPDATE, 9, &(FxRow){.id = 1, .note_bytes = 2}, (u64[1]){at(0, 2)}, 1, 2);
+        ck_assert_int_eq(fx_ask(0, (FxAsk){REQ_PART, ENDS, 2, 0, 0, 0, 0})->ans_status, ANS_STAGED);
+        commit(&a);
+    }
+    ck_assert_uint_eq(fx_count(0), 2);
+    RowId id;
+    FxRow row;
+    ck_assert(fx_find(0, 1, &id, &row));
+    ck_assert_int_eq(row.u, 2);
+}
+END_TEST
+
 /* Dead before anything was logged: what was open is lost, and told; dead afterwards: done. */
 START_TEST(a_successor)
 {
@@ -318,7 +454,7 @@ START_TEST(a_successor)
     ck_assert_uint_eq(shm_box(&fx_shm, 1)->ans_txn, 0);
     refused(write_rows(&a, 0, PART_UPDATE, 4, &(FxRow){.n = 3}, &r, 1), ERR_SERIALIZATION_FAILURE);
     ck_assert_int_eq(n_of(0, 1), 1);
-    for (u32 wait_us = 0;; wait_us += 2000) { /* until the log was written before the death */
+    for (u32 wait_us = 20000;; wait_us *= 2) { /* until the log was written before the death */
         a = (Session){.slot = 0};
         r = update_n(&a, 0, at(0, 1), 2);
         r = update_n(&a, 0, r, 3);
@@ -383,7 +519,7 @@ typedef struct Worker {
 static Model committed;
 static Worker workers[WORKERS];
 static u64 random_state;
-static u32 done_statements, done_commits, seen_duplicates, seen_waits;
+static u32 chains, done_statements, done_commits, seen_duplicates, seen_waits;
 
 static u32
 below(u32 n)
@@ -432,13 +568,14 @@ typedef struct Change {
     u32 t, mask, n;
     u32 from[4]; /* keys of the old rows */
     FxRow rows[4];
+    RowId at[4];
 } Change;
 
 static FxRow
 random_row(void)
 {
     return (FxRow){.id = below(KEYS), .u = below(2) ? FX_NO_U : (i32)below(KEYS), .n = (i32)below(1000),
-                   .note_bytes = below(6) ? below(20) : below(4) ? 1000 : 30000};
+                   .note_bytes = below(4) ? below(20) : below(2) ? 1000 : 30000};
 }
 
 static bool
@@ -494,13 +631,14 @@ apply_change(const Worker *w, const Change *c, Model *ret)
     return true;
 }
 
+/* Rows [first, end) of the change as one part. */
 static void
-put_change(Worker *w, const Change *c)
+put_change(Worker *w, const Change *c, u32 first, u32 end)
 {
     u64 old[4];
-    for (u32 i = 0; i < c->n && c->kind != PART_INSERT; i++)
+    for (u32 i = first; i < end && c->kind != PART_INSERT; i++)
         old[i] = place_of_row(w, c->t, c->from[i]);
-    fx_put_part(fx_table[c->t], c->kind, c->mask, c->rows, old, c->n, w->s.ordinal + 1);
+    fx_put_part(fx_table[c->t], c->kind, c->mask, c->rows + first, old + first, end - first, w->s.ordinal + 1);
 }
 
 static const BlockShm *
@@ -606,21 +744,30 @@ run_statement(Worker *w)
     if (!choose(w, &c))
         return;
     bool legal = apply_change(w, &c, &after);
+    u32 cut = c.n > 1 && below(5) == 0 ? 1 + below(c.n - 1) : c.n; /* in one part, or in two, which makes a chain of the transaction */
     w->s.statement = w->s.ordinal;
-    put_change(w, &c);
-    BoxShm *b = send_kind(&w->s, REQ_PART, ENDS, 1);
-    if (was_refused(w, b, legal)) {
-        HOLDS((b->ans_txn != 0) == w->open);
-        recover_worker(w);
-        return;
+    for (u32 first = 0; first < c.n; first = cut, cut = c.n) {
+        put_change(w, &c, first, cut);
+        BoxShm *b = send_kind(&w->s, REQ_PART, cut == c.n ? ENDS : 0, 1);
+        if (was_refused(w, b, legal)) {
+            HOLDS((b->ans_txn != 0) == (w->open || first));
+            w->open = b->ans_txn != 0;
+            recover_worker(w);
+            return;
+        }
+        HOLDS(b->ans_status == ANS_STAGED && b->ans_txn != 0);
+        if (b->ans_slot)
+            w->private[c.t] = (const SlotDirShm *)(uintptr_t)b->ans_slot;
+        else
+            chains++;
+        for (u32 i = first; i < cut && c.kind != PART_DELETE; i++)
+            c.at[i] = b->ans_row[0] + i - first;
     }
-    HOLDS(b->ans_status == ANS_STAGED && legal && b->ans_txn != 0);
+    HOLDS(legal);
     w->open = true;
     w->own = after;
-    if (b->ans_slot)
-        w->private[c.t] = (const SlotDirShm *)(uintptr_t)b->ans_slot;
     for (u32 i = 0; i < c.n && c.kind != PART_DELETE; i++)
-        w->own.rows[c.t][c.rows[i].id].at = b->ans_row[0] + i;
+        w->own.rows[c.t][c.rows[i].id].at = c.at[i];
     done_statements++;
     check_own(w);
 }
@@ -633,7 +780,7 @@ run_commit(Worker *w)
     bool part = below(2) && choose(w, &c), legal = !part || apply_change(w, &c, &after);
     if (part) {
         w->s.statement = w->s.ordinal;
-        put_change(w, &c);
+        put_change(w, &c, 0, c.n);
     }
     BoxShm *b = send_kind(&w->s, REQ_COMMIT, ENDS, part);
     if (was_refused(w, b, legal)) {
@@ -699,6 +846,7 @@ run_model(u64 seed, u32 steps)
             end_all(false);
             check_committed();
         } else if (below(60) == 0) {
+            fx_settle();
             fx_die();
             end_all(true);
             check_committed();
@@ -708,12 +856,13 @@ run_model(u64 seed, u32 steps)
 
 START_TEST(random_transactions)
 {
-    done_statements = done_commits = seen_duplicates = seen_waits = 0;
+    chains = done_statements = done_commits = seen_duplicates = seen_waits = 0;
     run_model((u64)_i + 1, 1500);
     ck_assert_uint_gt(done_statements, 100);
     ck_assert_uint_gt(done_commits, 30);
     ck_assert_uint_gt(seen_duplicates, 30);
     ck_assert_uint_gt(seen_waits, 30);
+    ck_assert_uint_gt(chains, 50);
 }
 END_TEST
 
@@ -731,6 +880,9 @@ main(void)
     tcase_add_test(c, nothing_is_left_of_many_transactions);
     tcase_add_test(c, retry_in_the_middle);
     tcase_add_test(c, commit_with_a_part);
+    tcase_add_test(c, a_transaction_that_grows);
+    tcase_add_test(c, retry_of_a_chain);
+    tcase_add_test(c, keys_go_round_in_two_parts);
     tcase_add_test(c, a_successor);
     tcase_add_test(c, a_dead_backend);
     tcase_add_loop_test(c, random_transactions, 0, 3);

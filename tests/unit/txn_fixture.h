@@ -71,6 +71,14 @@ fx_restart(void)
     fx_start();
 }
 
+/* Nothing is being written: the dead writer's thread that writes the log lives on. */
+static inline void
+fx_settle(void)
+{
+    while (wal_in_flight(fx_writer->wal) > 0)
+        writer_turn(fx_writer);
+}
+
 /* The writer dies where it stands; a successor takes the world over. */
 static inline void
 fx_die(void)
