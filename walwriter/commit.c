@@ -550,7 +550,7 @@ answer_put(Writer *w, Tx *tx, AnsStatus status, u64 version, u64 rows, const Err
     b->ans_status = status;
     b->ans_version = version;
     b->ans_rows = rows;
-    b->ans_txn = tx->chain ? tx->chain->id : tx->open ? OPEN_TXN : 0;
+    b->ans_txn = b->ans_open[tx->seq % 2] = tx->chain ? tx->chain->id : tx->open ? OPEN_TXN : 0;
     b->ans_wake_next[0] = b->ans_wake_next[1] = -1;
     if (err) {
         b->ans_error = *err;

@@ -270,7 +270,8 @@ static void
 release_slot(Writer *w, Tx *tx)
 {
     u64 one = 1;
-    publish_u64(&shm_box(w->shm, tx->slot)->pub_pin_epoch, 0); /* its owner was reaped: the pin died with it */
+    BoxShm *b = shm_box(w->shm, tx->slot);
+    publish_u64(&b->pub_pin_epoch, 0); /* its owner was reaped: the pin died with it */
     if (tx->state == TX_LOGGED) {
         tx->abandoned = true;
         return;
@@ -279,8 +280,8 @@ release_slot(Writer *w, Tx *tx)
     locks_release_session_all(w->locks, tx->slot, tx_granted, w);
     tx->lost = ERR_NONE;
     tx->in_use = false;
-    tx->seen_seq = observe_u64(&shm_box(w->shm, tx->slot)->pub_req_seq);
-    shm_box(w->shm, tx->slot)->ans_txn = 0; /* a takeover must not take it for the next owner's */
+    tx->seen_seq = observe_u64(&b->pub_req_seq);
+    b->ans_txn = b->ans_open[0] = b->ans_open[1] = 0; /* a takeover must not take it for the next owner's */
     publish_u32(&w->shm->writer->pub_released_generation[tx->slot], tx->generation);
     if (write(w->shm->postmaster_event_fd, &one, sizeof one) < 0) {
         /* full: it is awake */

@@ -112,7 +112,7 @@ adopt_boxes(Writer *w, const Recovered *r)
             continue;
         tx->generation = observe_u32(&s->pub_generation);
         tx->in_use = true;
-        if (b->ans_txn)
+        if (b->ans_open[tx->seen_seq % 2])
             tx->lost = ERR_SERIALIZATION_FAILURE;
         u64 asked = observe_u64(&b->pub_req_seq);
         for (u32 k = 0; asked != tx->seen_seq && k < r->answer_count; k++) {

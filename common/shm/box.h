@@ -76,8 +76,9 @@ typedef struct BoxShm {
     u64 ans_row[2];       /* STAGED: where the part's rows went; what else answers say: request.h */
     Error ans_error;
     u64 ans_slot;
+    u64 ans_open[2]; /* ans_txn after answer number n at n % 2: a successor goes by the last one that was published, not by one that was only begun */
     u64 ans_bits[BOX_LOCK_ROWS / 64]; /* LOCK of rows: a bit a row, 1 = granted */
-    u8 pad_writer[4096 - 64 - sizeof(Error) - 8 - BOX_LOCK_ROWS / 8];
+    u8 pad_writer[4096 - 64 - sizeof(Error) - 24 - BOX_LOCK_ROWS / 8];
     /* ---- written by the backend (offset 8192) ---- */
     u8 area[BOX_AREA_BYTES];
     /* ---- written by the walwriter ---- */

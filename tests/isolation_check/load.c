@@ -342,7 +342,8 @@ take_error(Client *c, Item *item, const char *body)
         else if (*p == 'M')
             message = p + 1;
     }
-    if (strcmp(code, "0A000") == 0 || strncmp(code, "XX", 2) == 0 || strncmp(code, "42", 2) == 0 || strncmp(code, "26", 2) == 0)
+    static uint32_t shown;
+    if ((strcmp(code, "0A000") == 0 || strncmp(code, "XX", 2) == 0 || strncmp(code, "42", 2) == 0 || strncmp(code, "26", 2) == 0) && shown++ < 20)
         fprintf(stderr, "client %d: %s %s\n", c->number, code, message);
     if (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0)
         return true;

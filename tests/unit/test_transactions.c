@@ -480,6 +480,24 @@ START_TEST(a_successor)
 }
 END_TEST
 
+/* A successor that has refused a commit and dies before it tells: the next one does not take it for a commit of nothing. */
+START_TEST(a_successor_that_dies_before_it_answers)
+{
+    Session a = {.slot = 0};
+    insert_one(&a, 0, 1, 1);
+    fx_post(0, (FxAsk){REQ_COMMIT, 0, a.ordinal + 1, a.statement, a.savepoint, 0, 0});
+    for (u32 deaths = 0; deaths < 3; deaths++) {
+        fx_die();
+        intake_scan(fx_writer);
+        ck_assert(!fx_answered(0));
+    }
+    fx_die();
+    refused(fx_answer(0), ERR_SERIALIZATION_FAILURE);
+    ck_assert_uint_eq(fx_count(0), 0);
+    fx_verify();
+}
+END_TEST
+
 /* A backend that dies leaves nothing. */
 START_TEST(a_dead_backend)
 {
@@ -884,6 +902,7 @@ main(void)
     tcase_add_test(c, retry_of_a_chain);
     tcase_add_test(c, keys_go_round_in_two_parts);
     tcase_add_test(c, a_successor);
+    tcase_add_test(c, a_successor_that_dies_before_it_answers);
     tcase_add_test(c, a_dead_backend);
     tcase_add_loop_test(c, random_transactions, 0, 3);
     suite_add_tcase(s, c);
