@@ -5,9 +5,9 @@
  * Outside of a block every statement is a transaction of its own, which the request WRITE (or the COMMIT of a chain) ends. In a block everything is
  * staged: records are numbered by ordinals (common/shm/box.h), a savepoint is the last ordinal before it, and ROLLBACK TO takes back what came later.
  *
- * A transaction can be lost between two requests: the walwriter was restarted, or its log failed. Its private rows are then memory that may be
- * used again as soon as no pin is as old as the loss. So after each pin we look whether what was opened is still there; a walwriter says
- * that it dropped a transaction (ans_txn, pub_ready) before it gives back any of it.
+ * A transaction can be lost between two requests. When the log failed, the walwriter keeps what we may be reading until our next request, which it answers
+ * with the loss. A successor knows nothing of our rows: their memory may be used again as soon as no pin is as old as its beginning. So after each
+ * pin we look whether the walwriter is still the one (pub_ready).
  */
 #include "backend/txn/ask.h"
 
@@ -54,7 +54,7 @@ static void
 look_for_loss(Txn *t)
 {
     Error err;
-    if (!t->block || !t->open_id || (relaxed_u64(&t->box->ans_txn) == t->open_id && observe_u64(&t->shm->writer->pub_ready) == t->opened_by))
+    if (!t->block || !t->open_id || observe_u64(&t->shm->writer->pub_ready) == t->opened_by)
         return;
     error_set(&err, ERR_SERIALIZATION_FAILURE, "could not serialize access: the writer was restarted");
     txn_set_lost(t, &err);

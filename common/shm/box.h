@@ -70,8 +70,7 @@ typedef struct BoxShm {
     u32 pub_latch;  /* grows by one at every wake */
     u64 ans_version;
     u64 ans_rows;
-    u64 ans_txn;          /* id of the open transaction, 0 none. Set to 0 also when the walwriter drops it by itself (a failed log), before any memory
-                           * of its private rows is given back: the owner looks once it has pinned */
+    u64 ans_txn;          /* id of the open transaction, 0 none */
     i32 ans_wake_next[2]; /* slots that the woken backend wakes in turn, -1 none */
     u64 ans_row[2];       /* STAGED: where the part's rows went; what else answers say: request.h */
     Error ans_error;
