@@ -92,6 +92,7 @@ session_statement_begin(Session *s, const char *text, u32 len)
     b->statement[n] = 0;
     b->statements++;
     b->statement_start_us = s->statement_us;
+    b->transaction_start_us = s->now_us;
     s->source = text;
     publish_u32(&b->state, BOX_ACTIVE);
     interrupt_check();
@@ -133,8 +134,12 @@ static void
 go_idle(Session *s)
 {
     transaction_end_statement(s);
-    if (s->box->state != BOX_IDLE)
-        publish_u32(&s->box->state, BOX_IDLE);
+    TransactionState in = s->transaction.state;
+    BoxState state = in == TRANSACTION_BLOCK ? BOX_IDLE_BLOCK : in == TRANSACTION_FAILED ? BOX_IDLE_FAILED : BOX_IDLE;
+    if (state == BOX_IDLE)
+        s->box->transaction_start_us = 0;
+    if (s->box->state != state)
+        publish_u32(&s->box->state, state);
     proc_flag_take(PROC_RELOAD); /* new sessions see reloaded settings */
 }
 

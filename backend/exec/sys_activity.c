@@ -122,6 +122,23 @@ waits_for(const LockRow *locks, u32 count, u32 slot)
     return NULL;
 }
 
+static bool
+is_idle(u32 state)
+{
+    return state == BOX_IDLE || state == BOX_IDLE_BLOCK || state == BOX_IDLE_FAILED;
+}
+
+static Str
+state_text(u32 state)
+{
+    switch (state) {
+    case BOX_IDLE: return STR_LIT("idle");
+    case BOX_IDLE_BLOCK: return STR_LIT("idle in transaction");
+    case BOX_IDLE_FAILED: return STR_LIT("idle in transaction (aborted)");
+    default: return STR_LIT("active");
+    }
+}
+
 static void
 wait_event(SystemRows *r, u32 state, const LockRow *lock)
 {
@@ -129,7 +146,7 @@ wait_event(SystemRows *r, u32 state, const LockRow *lock)
     if (lock) {
         type = "Lock";
         event = lock_type_name(lock->space);
-    } else if (state == BOX_IDLE) {
+    } else if (is_idle(state)) {
         type = "Client";
         event = "ClientRead";
     } else if (state == BOX_WAITING) {
@@ -170,15 +187,14 @@ session_row(SystemRows *r, u32 slot, const SlotShm *s, const BoxShm *b, const Lo
         system_end_row(r);
         return;
     }
-    bool in_transaction = b->ans_txn != 0, idle = state == BOX_IDLE;
     for (int i = 0; i < 3; i++) /* client_addr, client_hostname, client_port */
         system_null(r);
     system_int(r, s->started_us);
-    time_or_null(r, !idle || in_transaction, b->statement_start_us);
+    time_or_null(r, state != BOX_IDLE, b->transaction_start_us);
     time_or_null(r, true, b->statement_start_us);
     system_null(r); /* state_change */
     wait_event(r, state, lock);
-    system_text(r, !idle ? STR_LIT("active") : in_transaction ? STR_LIT("idle in transaction") : STR_LIT("idle"));
+    system_text(r, state_text(state));
     for (int i = 0; i < 3; i++) /* backend_xid, backend_xmin, query_id */
         system_null(r);
     system_text(r, statement_text(r->arena, b));

@@ -27,7 +27,8 @@ enum {
     BOX_ANSWER_BYTES = 128 * 1024,
 };
 
-typedef enum BoxState { BOX_IDLE = 0, BOX_ACTIVE, BOX_WAITING } BoxState;
+/* IDLE_BLOCK, IDLE_FAILED: between statements of a transaction block. */
+typedef enum BoxState { BOX_IDLE = 0, BOX_ACTIVE, BOX_WAITING, BOX_IDLE_BLOCK, BOX_IDLE_FAILED } BoxState;
 
 typedef enum AnsStatus {
     ANS_OK = 1,     /* durable and published at ans_version */
@@ -61,7 +62,7 @@ typedef struct BoxShm {
     u64 query_bytes;     /* memory held by the running statement */
     u64 statements, rows_out, commits, rollbacks;
     i64 statement_start_us;
-    u8 line3[8];
+    i64 transaction_start_us; /* 0: none runs */
     char statement[BOX_STATEMENT_BYTES]; /* cut, terminated */
     u8 pad_backend[4096 - 5 * 64 - BOX_STATEMENT_BYTES + 64];
     /* ---- written by the walwriter (offset 4096) ---- */
