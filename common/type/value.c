@@ -194,7 +194,7 @@ check_len(TypeId t, u32 len, Error *err)
     if (len == want)
         return true;
     if (len < want)
-        return error_set(err, ERR_PROTOCOL_VIOLATION, "insufficient data left in message");
+        return error_set(err, ERR_PROTOCOL_VIOLATION, want == 1 ? "no data left in message" : "insufficient data left in message");
     return error_set(err, ERR_INVALID_BINARY_REPRESENTATION, "incorrect binary data format");
 }
 
