@@ -366,8 +366,7 @@ portal_run(Session *s, Portal *p, u64 max_rows)
         sent += n;
         interrupt_check();
     }
-    if (!p->plan->parsed->is_write) /* RETURNING: the tag counts the rows that were changed */
-        p->rows = sent;
+    p->rows = sent; /* of RETURNING, too: the tag counts those of this Execute */
     s->box->rows_out += sent;
     if (max_rows && sent == max_rows)
         return false;
