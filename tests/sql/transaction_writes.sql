@@ -172,3 +172,14 @@ INSERT INTO tw VALUES (72, 's', 1)\; DELETE FROM tw WHERE id = 71;
 RESET default_transaction_isolation;
 SELECT * FROM tw ORDER BY id;
 DROP TABLE tw;
+
+-- definitions among several statements of one message
+CREATE TABLE tw3 (a integer)\; INSERT INTO tw3 VALUES (1)\; SELECT 1/0;
+SELECT * FROM tw3;
+CREATE TABLE tw3 (a integer)\; INSERT INTO tw3 VALUES (1);
+SELECT * FROM tw3;
+TRUNCATE tw3\; INSERT INTO tw3 VALUES (2)\; SELECT 1/0;
+SELECT * FROM tw3;
+DROP TABLE tw3\; SELECT * FROM tw3;
+DROP TABLE tw3\; CREATE TABLE tw3 (b text)\; SELECT * FROM tw3;
+DROP TABLE tw3;
