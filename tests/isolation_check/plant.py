@@ -186,6 +186,11 @@ def value_of_a_vanished_transaction_read(site):
                 t.outcome = "unknown"
                 site.set_final(k, site.final(k)[:-len(v) - 1])
                 return True
+    k, text = site.two_keys()[0]
+    v = site.value()
+    site.tx(f"A 0 1 {k} ,{v} =1", 2, 3, outcome="unknown")
+    site.tx(f"R 4 5 {k} {text},{v}", 6, 7)
+    return True
 
 
 @defect()
