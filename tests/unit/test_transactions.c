@@ -498,6 +498,65 @@ START_TEST(a_successor_that_dies_before_it_answers)
 }
 END_TEST
 
+/* While nothing can be logged a short transaction loses nothing; a chain cannot tell the log what is void, so it is lost, and told so. */
+START_TEST(a_log_that_stops)
+{
+    Session a = {.slot = 0}, b = {.slot = 1};
+    u64 slot;
+    insert_one(&a, 0, 100, FX_NO_U);
+    savepoint(&a);
+    u32 mark = a.ordinal;
+    insert_one(&a, 0, 101, FX_NO_U);
+    for (i64 i = 0; i < 10; i++)
+        insert_big(&b, i, &slot);
+    ck_assert_uint_eq(slot, 0);
+    savepoint(&b);
+    fx_settle();
+    fx_writer->stopped = ERR_IO_ERROR;
+    fx_writer->resume_at_ns = UINT64_MAX;
+    refused(write_rows(&a, 0, PART_INSERT, 0, &(FxRow){.id = 102, .u = FX_NO_U}, NULL, 1), ERR_IO_ERROR);
+    ck_assert_uint_ne(shm_box(&fx_shm, 0)->ans_txn, 0);
+    rollback_to(&a, mark);
+    refused(send_kind(&b, REQ_UNDO, 0, 0), ERR_IO_ERROR);
+    ck_assert_uint_eq(shm_box(&fx_shm, 1)->ans_txn, 0);
+    fx_writer->stopped = ERR_NONE;
+    insert_one(&a, 0, 3, 3); /* b's keys are free */
+    commit(&a);
+    for (u32 round = 0; round < 2; round++) {
+        ck_assert_uint_eq(fx_count(0), 2);
+        ck_assert_int_eq(n_of(0, 100), 1);
+        ck_assert_int_eq(n_of(0, 3), 1);
+        fx_restart();
+        fx_verify();
+    }
+}
+END_TEST
+
+/* The group with a chain's frame failed: what it staged stays where it is until its owner asks again. */
+START_TEST(a_chain_that_the_log_lost)
+{
+    Session a = {.slot = 0}, b = {.slot = 1};
+    u64 slot;
+    RowId row = 0;
+    for (i64 i = 0; i < 10; i++)
+        row = insert_big(&a, i, &slot);
+    fx_settle();
+    fx_writer->txs[0].lost = ERR_IO_ERROR;
+    Snapshot s = snapshot_pin(&fx_shm, shm_box(&fx_shm, FX_READER));
+    FxRow own = fx_read(dir_slot(store_table(s.root, fx_table[0])->dir, ROW_BLOCK(row))->pub_block, ROW_OFFSET(row));
+    snapshot_unpin(shm_box(&fx_shm, FX_READER));
+    ck_assert_int_eq(own.id, 9);
+    refused(write_rows(&b, 0, PART_INSERT, 0, &own, NULL, 1), ERR_LOCK_NOT_AVAILABLE);
+    rollback(&b);
+    refused(send_kind(&a, REQ_COMMIT, 0, 0), ERR_IO_ERROR);
+    ck_assert_uint_eq(shm_box(&fx_shm, 0)->ans_txn, 0);
+    insert_one(&b, 0, 9, FX_NO_U);
+    commit(&b);
+    fx_restart();
+    ck_assert_uint_eq(fx_count(0), 1);
+}
+END_TEST
+
 /* A backend that dies leaves nothing. */
 START_TEST(a_dead_backend)
 {
@@ -903,6 +962,8 @@ main(void)
     tcase_add_test(c, keys_go_round_in_two_parts);
     tcase_add_test(c, a_successor);
     tcase_add_test(c, a_successor_that_dies_before_it_answers);
+    tcase_add_test(c, a_log_that_stops);
+    tcase_add_test(c, a_chain_that_the_log_lost);
     tcase_add_test(c, a_dead_backend);
     tcase_add_loop_test(c, random_transactions, 0, 3);
     suite_add_tcase(s, c);
