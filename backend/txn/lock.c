@@ -37,8 +37,7 @@ txn_lock_rows(Txn *t, u32 table_id, u32 schema_version, RowLockMode mode, LockWa
 void
 txn_leave_snapshot(Txn *t)
 {
-    Answer a = {.status = t->lock_status, .version = t->lock_version};
-    ensure(a.status == ANS_RETRY || a.status == ANS_REPLAN);
+    Answer a = {.status = t->lock_status ? t->lock_status : ANS_REPLAN, .version = t->lock_version}; /* nothing asked: the caller saw another schema */
     u32 retries = t->retries;
     t->lock_status = 0;
     (void)ask_settle(t, &a, NULL);
