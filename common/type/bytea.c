@@ -147,7 +147,7 @@ bytea_out(ByteBuf *to, const TypeFormat *f, Str v)
     const u8 *bytes = (const u8 *)v.ptr;
     bool escape = f && f->bytea_escape;
     size_t len = escape ? escape_encode_len(bytes, v.len, escape_rule_output) : 2 + 2 * (size_t)v.len;
-    char *out = buf_reserve(to, len);
+    char *out = len ? buf_reserve(to, len) : NULL;
     if (!out)
         return;
     if (escape) {
