@@ -216,12 +216,10 @@ bind_locking(Scope *s, const ASelect *sel)
 void
 bind_refuse_locked_set(const ASelect *sel)
 {
-    for (; sel; sel = sel->left) {
-        if (sel->locking.count)
-            not_allowed(LIST_AT(sel->locking, ALocking, 0)->mode, "UNION/INTERSECT/EXCEPT");
-        if (sel->right)
-            bind_refuse_locked_set(sel->right);
-    }
+    const ASelect *const parts[] = {sel, sel->left, sel->right}; /* those below are looked at when they are bound */
+    for (u32 i = 0; i < COUNT_OF(parts); i++)
+        if (parts[i] && parts[i]->locking.count)
+            not_allowed(LIST_AT(parts[i]->locking, ALocking, 0)->mode, "UNION/INTERSECT/EXCEPT");
 }
 
 void

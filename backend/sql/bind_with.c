@@ -56,16 +56,18 @@ mentions(const ACte *c, const PtrList *from);
 static bool
 select_mentions(const ACte *c, const ASelect *sel)
 {
-    if (sel->op)
-        return select_mentions(c, sel->left) || select_mentions(c, sel->right);
+    for (; sel->op; sel = sel->left) /* lists of them are long on the left only */
+        if (select_mentions(c, sel->right))
+            return true;
     return mentions(c, &sel->from);
 }
 
 static bool
 from_mentions(const ACte *c, const AFrom *f)
 {
-    if (f->kind == AF_JOIN)
-        return from_mentions(c, f->left) || from_mentions(c, f->right);
+    for (; f->kind == AF_JOIN; f = f->left)
+        if (from_mentions(c, f->right))
+            return true;
     if (f->kind == AF_SUBQUERY)
         return select_mentions(c, f->select);
     return f->kind == AF_TABLE && f->name.count == 1 && str_eq(f->name.parts[0], c->name);
