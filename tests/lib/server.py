@@ -21,16 +21,17 @@ def environment(**extra):
 
 
 class Server:
-    """A ggs3db on a Unix socket and a loopback port of its own."""
+    """A ggs3db on a Unix socket and a loopback port of its own; with a password it asks for it on both."""
 
-    def __init__(self, *options, folder=None, env=None, memory="2GB"):
+    def __init__(self, *options, folder=None, env=None, memory="2GB", password=None):
         self.own = folder is None
         self.folder = folder or tempfile.mkdtemp(prefix="ggs3db-test-")
         self.data = os.path.join(self.folder, "data")
         self.port = free_port()
         self.options = list(options)
         self.memory = memory
-        self.env = environment(**(env or {}))
+        self.password = password
+        self.env = environment(**(env or {}), **({"GGS3DB_ROOT_PASSWORD": password} if password else {}))
         self.log_path = os.path.join(self.folder, "log")
         self.process = None
 
@@ -100,7 +101,7 @@ class Server:
 
     @property
     def dsn(self):
-        return f"host={self.folder} port={self.port} user=root dbname=ggs3db"
+        return f"host={self.folder} port={self.port} user=root dbname=ggs3db" + (f" password='{self.password}'" if self.password else "")
 
     def psql(self, *commands, **more):
         return psql(self.dsn, *commands, **more)
@@ -165,16 +166,17 @@ def psql(dsn, *commands, file=None, data=None, check=True, options=()):
 
 
 class Oracle:
-    """A PostgreSQL of Debian's package with the same collation and time zone."""
+    """A PostgreSQL of Debian's package with the same collation and time zone. With a password it asks for it (SCRAM), on its socket and on 127.0.0.1."""
 
-    def __init__(self):
+    def __init__(self, password=None):
         bins = sorted(d for d in (f"/usr/lib/postgresql/{v}/bin" for v in range(15, 30)) if os.path.exists(d + "/initdb"))
         if not bins:
             raise RuntimeError("no PostgreSQL server is installed (apt-get install postgresql)")
         self.bin = bins[0]
         self.folder = tempfile.mkdtemp(prefix="oracle-")
         self.port = free_port()
-        self.dsn = f"host={self.folder} port={self.port} user=root dbname=postgres"
+        self.password = password
+        self.dsn = f"host={self.folder} port={self.port} user=root dbname=postgres" + (f" password='{password}'" if password else "")
 
     def run(self, *argv):
         if os.geteuid() == 0:
@@ -185,9 +187,15 @@ class Oracle:
         if os.geteuid() == 0:
             shutil.chown(self.folder, "postgres", "postgres")
         os.chmod(self.folder, 0o755)
-        self.run(self.bin + "/initdb", "-D", self.folder + "/data", "-U", "root", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N")
+        sign_in = ["-A", "trust"]
+        if self.password:
+            with open(self.folder + "/password", "w") as f:
+                f.write(self.password)
+            sign_in = ["-A", "scram-sha-256", "--pwfile", self.folder + "/password"]
+        self.run(self.bin + "/initdb", "-D", self.folder + "/data", "-U", "root", *sign_in, "-E", "UTF8", "--locale=C.UTF-8", "-N")
+        address = "127.0.0.1" if self.password else ""
         with open(self.folder + "/data/postgresql.conf", "a") as f:
-            f.write(f"port={self.port}\nlisten_addresses=''\nunix_socket_directories='{self.folder}'\nfsync=off\ntimezone='UTC'\n"
+            f.write(f"port={self.port}\nlisten_addresses='{address}'\nunix_socket_directories='{self.folder}'\nfsync=off\ntimezone='UTC'\n"
                     "datestyle='iso, mdy'\nmax_connections=120\nlog_timezone='UTC'\n")
         self.run(self.bin + "/pg_ctl", "-D", self.folder + "/data", "-w", "-l", self.folder + "/log", "start")
         return self
