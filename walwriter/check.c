@@ -37,7 +37,7 @@ decimals_fit(const ColumnDef *d, const PartColumn *c, u32 rows)
     return true;
 }
 
-/* Valid UTF-8 without zeros, but for bytea; varchar(n) has at most n characters. */
+/* Valid UTF-8 without zeros, but for bytea; varchar(n) has at most n characters, character(n) exactly n. */
 static bool
 texts_fit(const ColumnDef *d, const PartColumn *c)
 {
@@ -48,12 +48,13 @@ texts_fit(const ColumnDef *d, const PartColumn *c)
         return true;
     if (!part_texts_are_text(c))
         return false;
-    if (d->type != TYPE_VARCHAR || d->typmod < 4)
+    if (!type_has_length((TypeId)d->type) || d->typmod < 4)
         return true;
     u32 limit = (u32)d->typmod - 4;
     const char *at = c->texts;
     for (u32 i = 0; i < c->distinct; at += c->lengths[i], i++)
-        if (c->lengths[i] > limit && utf8_len((Str){at, c->lengths[i]}) > limit)
+        if (d->type == TYPE_BPCHAR ? utf8_len((Str){at, c->lengths[i]}) != limit
+                                   : c->lengths[i] > limit && utf8_len((Str){at, c->lengths[i]}) > limit)
             return false;
     return true;
 }

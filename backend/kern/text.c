@@ -634,6 +634,14 @@ cast_varchar_row(KernCall *c, u32 i)
     return true;
 }
 
+static bool
+blank_pad(KernCall *c, u32 i)
+{
+    Str s = bpchar_pad(c->scratch, ARG(c, 0, Str, i), (u32)MAX(ARG(c, 1, i32, i), 0));
+    RET(c, Str, i) = s;
+    return s.ptr || s.len == 0 || error_set(c->err, ERR_OUT_OF_MEMORY, "out of memory");
+}
+
 KernRow
 text_row(FuncOp op)
 {
@@ -645,7 +653,7 @@ text_row(FuncOp op)
         [FOP_UPPER] = upper, [FOP_INITCAP] = initcap, [FOP_REVERSE] = reverse, [FOP_BTRIM] = btrim, [FOP_LTRIM] = ltrim,
         [FOP_RTRIM] = rtrim, [FOP_SUBSTR] = substr, [FOP_LEFT] = left, [FOP_RIGHT] = right, [FOP_STRPOS] = strpos,
         [FOP_REPLACE] = replace, [FOP_TRANSLATE] = translate, [FOP_REPEAT] = repeat, [FOP_LPAD] = lpad,
-            [FOP_RPAD] = rpad,
+            [FOP_RPAD] = rpad, [FOP_BLANK_PAD] = blank_pad,
         [FOP_SPLIT_PART] = split_part, [FOP_STARTS_WITH] = starts_with, [FOP_CHR] = text_chr, [FOP_TO_HEX] = to_hex,
         [FOP_CONCAT_ALL] = concat_all, [FOP_CONCAT_WS] = concat_ws,
     };

@@ -14,7 +14,7 @@ expr_is_decimal(Operand o)
 static bool
 is_string(TypeId t)
 {
-    return t == TYPE_TEXT || t == TYPE_VARCHAR || t == TYPE_NAME || t == TYPE_UNKNOWN;
+    return t == TYPE_TEXT || t == TYPE_VARCHAR || t == TYPE_BPCHAR || t == TYPE_NAME || t == TYPE_UNKNOWN;
 }
 
 static bool
@@ -195,11 +195,21 @@ to_numeric(Compiler *c, const BExpr *e, Operand o)
     return r;
 }
 
-/* Text types differ in name only, but for varchar's length and name's 63 bytes. */
+/* character(n) gets blanks and loses them. */
+static Operand
+to_string_with_blanks(Compiler *c, const BExpr *e, Operand o)
+{
+    bool same = e->type == TYPE_BPCHAR && (e->typmod < 0 || (e->args[0]->type == TYPE_BPCHAR && e->args[0]->typmod == e->typmod));
+    return same && is_string(e->args[0]->type) ? o : expr_row_cast(c, o, PHYS_STR, 0, cast_value_row, cast_param(c, e));
+}
+
+/* Text types differ in name only, but for varchar's length, name's 63 bytes and character's blanks. */
 static Operand
 to_string(Compiler *c, const BExpr *e, Operand o)
 {
     TypeId from = e->args[0]->type;
+    if (from == TYPE_BPCHAR || e->type == TYPE_BPCHAR)
+        return to_string_with_blanks(c, e, o);
     if (is_string(from) && e->type != TYPE_NAME) {
         if (e->type != TYPE_VARCHAR || e->typmod < 0 || (from == TYPE_VARCHAR && e->args[0]->typmod >= 0 &&
                                                          e->args[0]->typmod <= e->typmod))

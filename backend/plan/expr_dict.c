@@ -26,7 +26,7 @@ one_text_column(const BExpr *e, const BExpr **found)
     switch (e->kind) {
     case BX_CONST: case BX_PARAM: return true;
     case BX_COLUMN: case BX_AGG: case BX_GROUP:
-        if (e->type != TYPE_TEXT && e->type != TYPE_VARCHAR && e->type != TYPE_NAME)
+        if (e->type != TYPE_TEXT && e->type != TYPE_VARCHAR && e->type != TYPE_BPCHAR && e->type != TYPE_NAME)
             return false;
         if (*found && ((*found)->kind != e->kind || (*found)->rel != e->rel || (*found)->column != e->column ||
                        (*found)->index != e->index))

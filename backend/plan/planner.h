@@ -45,7 +45,7 @@ ExprProg *plan_compile(Planner *p, const BExpr *e, const PlanSlot *slots, u32 sl
 void plan_note_calls(Planner *p, const BExpr *e);
 PlanNode *plan_filter(Planner *p, PlanNode *input, const ConjunctList *conjuncts);
 /* Throws for json, and for jsonb: grouping compares bytes, and equal values of jsonb may differ in theirs. */
-void plan_need_equality(TypeId type, u32 position);
+void plan_need_equality(TypeId type, i32 typmod, u32 position);
 const BExpr *conjuncts_join(Planner *p, const BExpr *const *items, u32 count);
 
 /* ---- window.c ---- */

@@ -164,18 +164,25 @@ keep_first(Planner *p, PlanNode *input, u32 count)
 /* ---- grouping ---- */
 
 void
-plan_need_equality(TypeId type, u32 position)
+plan_need_equality(TypeId type, i32 typmod, u32 position)
 {
     if (type == TYPE_JSON)
         err_throw_at(position, ERR_UNDEFINED_FUNCTION, "could not identify an equality operator for type json");
     if (type == TYPE_JSONB)
         err_throw_at(position, ERR_FEATURE_NOT_SUPPORTED, "grouping by values of type jsonb is not supported yet");
+    if (type == TYPE_BPCHAR && typmod < 0) { /* equal ones may have different numbers of blanks */
+        Error err;
+        error_set(&err, ERR_FEATURE_NOT_SUPPORTED, "grouping by values of type character without a length is not supported yet");
+        error_hint(&err, "Cast them to text or to character(n).");
+        err.position = position;
+        err_rethrow(&err);
+    }
 }
 
 static void
 set_group(Planner *p, PlanNode *n, u32 i, const BExpr *e, PlanNode *input)
 {
-    plan_need_equality(e->type, e->position);
+    plan_need_equality(e->type, e->typmod, e->position);
     n->agg.groups[i] = plan_expr(p, e, input);
     n->slots[i] = plan_expr_slot(&n->agg.groups[i], e, input);
     n->slots[i].leaf = LEAF_GROUP;
@@ -195,7 +202,7 @@ set_call(Planner *p, PlanNode *n, u32 slot, PlanAggCall *c, const BAgg *a, const
     *c = (PlanAggCall){.agg = a->agg, .has_arg = a->arg != NULL, .bound = a, .arg = {.column = -1}};
     c->distinct = a->distinct && a->arg && !agg_is(a, "min") && !agg_is(a, "max");
     if (c->distinct)
-        plan_need_equality(a->arg->type, a->arg->position);
+        plan_need_equality(a->arg->type, a->arg->typmod, a->arg->position);
     if (a->arg) {
         c->arg = plan_expr(p, a->arg, input);
         PlanSlot s = plan_expr_slot(&c->arg, a->arg, input);
@@ -299,7 +306,7 @@ plan_distinct(Planner *p, PlanNode *input)
 {
     PlanNode *n = new_agg(p, input, input->slot_count, 0);
     for (u32 i = 0; i < input->slot_count; i++) {
-        plan_need_equality(input->slots[i].type, 0);
+        plan_need_equality(input->slots[i].type, input->slots[i].typmod, 0);
         n->agg.groups[i] = (PlanExpr){.column = (i32)i};
         n->slots[i] = input->slots[i];
         n->slots[i].stable = true;

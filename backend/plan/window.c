@@ -81,9 +81,9 @@ plan_one(Planner *p, const BQuery *q, u32 window, PlanNode *input)
     n->window.key_count = w->partition_count + w->order_count;
     n->window.keys = ARENA_ARRAY(p->arena, PlanSortKey, n->window.key_count);
     for (u32 i = 0; i < w->partition_count; i++)
-        plan_need_equality(w->partition[i]->type, w->partition[i]->position);
+        plan_need_equality(w->partition[i]->type, w->partition[i]->typmod, w->partition[i]->position);
     for (u32 i = 0; i < w->order_count; i++)
-        plan_need_equality(w->order[i]->type, w->order[i]->position);
+        plan_need_equality(w->order[i]->type, w->order[i]->typmod, w->order[i]->position);
     for (u32 i = 0; i < w->partition_count; i++)
         n->window.keys[i] = (PlanSortKey){.column = add_column(p, &wide, w->partition[i])};
     for (u32 i = 0; i < w->order_count; i++)

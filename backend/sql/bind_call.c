@@ -266,10 +266,52 @@ find_operator(Binder *b, Str op, BExpr **left, BExpr **right, u32 at)
     return &rows[row];
 }
 
+/* e with blanks up to n characters: constants at once. */
+static BExpr *
+pad_blanks(Binder *b, BExpr *e, i32 typmod)
+{
+    u32 chars = (u32)typmod - 4, count;
+    BExpr *n = bind_new(b, BX_CONST, TYPE_INT4, e->position);
+    n->value = (Value){.type = TYPE_INT4, .typmod = -1, .i32v = (i32)chars};
+    if (e->kind == BX_CONST) {
+        BExpr *c = bind_const_null(b, TYPE_BPCHAR, e->position);
+        c->value = e->value;
+        if (!e->value.is_null)
+            c->value.str = bpchar_pad(b->arena, e->value.str, chars);
+        return c;
+    }
+    BExpr *args[] = {e, n};
+    return make_func(b, func_candidates(STR_LIT("bpcharpad"), false, &count), args, 2, e->position);
+}
+
+/* Blanks at the end of a character value mean nothing. Values of n characters are equal when their bytes are: the other side gets as many. What has
+ * no length, and what is ordered, is compared as text, which has no such blanks. */
+static const FuncDef *
+settle_blanks(Binder *b, const FuncDef *f, BExpr **left, BExpr **right)
+{
+    if (f->op < FOP_EQ || f->op > FOP_GE || f->args[0] != TYPE_BPCHAR)
+        return f;
+    *left = coerce_type(b, *left, TYPE_BPCHAR, CAST_IMPLICIT);
+    *right = coerce_type(b, *right, TYPE_BPCHAR, CAST_IMPLICIT);
+    i32 l = (*left)->typmod, r = (*right)->typmod;
+    if ((f->op == FOP_EQ || f->op == FOP_NE) && (l >= 0 || r >= 0)) {
+        if (l >= 0 && l != r)
+            *right = pad_blanks(b, *right, l);
+        else if (l < 0)
+            *left = pad_blanks(b, *left, r);
+        return f;
+    }
+    u32 count;
+    const FuncDef *rows = func_candidates(str_of(f->name), true, &count);
+    return &rows[choose_func(rows, count, (TypeId[]){TYPE_TEXT, TYPE_TEXT}, 2)];
+}
+
 BExpr *
 bind_operator(Binder *b, Str op, BExpr *left, BExpr *right, u32 at)
 {
     const FuncDef *f = find_operator(b, op, &left, &right, at);
+    if (left)
+        f = settle_blanks(b, f, &left, &right);
     BExpr *args[] = {left, right};
     return left ? make_func(b, f, args, 2, bind_position(b, at)) : make_func(b, f, args + 1, 1, bind_position(b, at));
 }
@@ -277,7 +319,7 @@ bind_operator(Binder *b, Str op, BExpr *left, BExpr *right, u32 at)
 FuncId
 bind_equality(Binder *b, BExpr **left, BExpr **right, u32 at)
 {
-    const FuncDef *f = find_operator(b, STR_LIT("="), left, right, at);
+    const FuncDef *f = settle_blanks(b, find_operator(b, STR_LIT("="), left, right, at), left, right);
     *left = coerce_type(b, *left, f->args[0], CAST_IMPLICIT);
     *right = coerce_type(b, *right, f->args[1], CAST_IMPLICIT);
     return f->id;
@@ -477,10 +519,13 @@ call_as_cast(Binder *b, const AExpr *call, Str name, BExpr **args, u32 n)
     return NULL;
 }
 
-/* concat() prints its arguments, and a boolean prints as t or f. */
+/* concat() prints its arguments: character with its blanks, a boolean as t or f. */
 static BExpr *
 concat_argument(Binder *b, BExpr *e)
 {
+    u32 count;
+    if (e->type == TYPE_BPCHAR)
+        return make_func(b, func_candidates(STR_LIT("bpcharout"), false, &count), &e, 1, e->position);
     if (e->type != TYPE_BOOL)
         return coerce_type(b, e, TYPE_TEXT, CAST_EXPLICIT);
     BExpr *c = bind_new(b, BX_CASE, TYPE_TEXT, e->position), *not = bind_new(b, BX_NOT, TYPE_BOOL, e->position);

@@ -181,7 +181,7 @@ coerce_to_common(Binder *b, BExpr *e, TypeId to, const char *construct)
 
 /* Types of PostgreSQL that a column or a cast may name and that come later. */
 static const char *const LATER_TYPES[] = {
-    "abstime", "aclitem", "anyarray", "anyelement", "bit", "box", "bpchar", "cid", "cidr", "circle", "cstring", "daterange", "inet",
+    "abstime", "aclitem", "anyarray", "anyelement", "bit", "box", "cid", "cidr", "circle", "cstring", "daterange", "inet",
     "int2vector", "int4range", "int8range", "jsonpath", "line", "lseg", "macaddr", "macaddr8", "money",
     "numrange", "oidvector", "path", "pg_lsn", "pg_node_tree", "point", "polygon", "record", "refcursor", "regclass", "regcollation",
     "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc", "regprocedure", "regrole", "regtype", "serial",
@@ -196,14 +196,6 @@ is_later_type(Str name)
         if (str_eq(name, str_of(LATER_TYPES[i])))
             return true;
     return false;
-}
-
-static const char *
-written_type_name(Str name)
-{
-    if (str_eq(name, STR_LIT("bpchar")))
-        return "character";
-    return NULL;
 }
 
 static i32
@@ -265,14 +257,15 @@ type_modifiers(Binder *b, const ATypeName *t, TypeId type)
         return -1;
     if (type == TYPE_NUMERIC)
         return numeric_modifiers(b, t);
-    if (type == TYPE_VARCHAR) {
+    if (type_has_length(type)) {
+        const char *shown = type == TYPE_VARCHAR ? "varchar" : "char";
         if (t->mods.count != 1)
             bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "invalid type modifier");
         i32 n = type_modifier(b, t, 0);
         if (n < 1)
-            bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "length for type varchar must be at least 1");
+            bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "length for type %s must be at least 1", shown);
         if (n > 10485760)
-            bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "length for type varchar cannot exceed 10485760");
+            bind_fail(b, t->at, ERR_INVALID_PARAMETER_VALUE, "length for type %s cannot exceed 10485760", shown);
         return n + 4;
     }
     if (type == TYPE_INTERVAL)
@@ -302,10 +295,8 @@ bind_type(Binder *b, const ATypeName *t, i32 *typmod)
         if (str_eq(name, str_of(type_internal_name((TypeId)k))))
             type = (TypeId)k;
     if (!type || t->array || t->setof) {
-        const char *written = t->system ? written_type_name(name) : NULL;
         if (type || t->system || is_later_type(name))
-            bind_fail(b, t->at, ERR_FEATURE_NOT_SUPPORTED, "type %s%s is not supported yet",
-                      written ? written : arena_printf(b->arena, "%.*s", (int)name.len, name.ptr), t->array ? "[]" : "");
+            bind_fail(b, t->at, ERR_FEATURE_NOT_SUPPORTED, "type %.*s%s is not supported yet", (int)name.len, name.ptr, t->array ? "[]" : "");
         bind_fail(b, t->at, ERR_UNDEFINED_OBJECT, "type \"%s\" does not exist", bind_name_text(b, n));
     }
     *typmod = type_modifiers(b, t, type);

@@ -184,7 +184,10 @@ static BExpr *
 bind_nullif(Scope *s, const AExpr *e)
 {
     BExpr *args[] = {bind_expr(s, e->args[0]), bind_expr(s, e->args[1])};
+    const BExpr *first = args[0];
     FuncId func = bind_equality(s->b, &args[0], &args[1], e->at);
+    if (first->type == TYPE_BPCHAR && args[0] != first) /* the result keeps its blanks */
+        bind_unsupported(s->b, e->at, "NULLIF of type character without a length");
     BExpr *r = with_args(s->b, BX_NULLIF, args[0]->type, bind_position(s->b, e->at), args, 2);
     r->func = func;
     return r;

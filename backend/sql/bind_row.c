@@ -133,6 +133,8 @@ in_list(Scope *s, const AExpr *e, BExpr **all, u32 count)
     for (u32 i = 0; i < count; i++)
         if (!coerce_allowed(all[i]->type, common, CAST_IMPLICIT))
             return NULL;
+    if (common == TYPE_BPCHAR && all[0]->typmod < 0) /* what its "=" makes of them */
+        common = TYPE_TEXT;
     BExpr *r = bind_new(b, BX_IN, TYPE_BOOL, bind_position(b, e->op_at));
     r->negated = e->negated;
     r->arg_count = count;
@@ -143,8 +145,11 @@ in_list(Scope *s, const AExpr *e, BExpr **all, u32 count)
     BExpr *left = r->args[0], *right = r->args[1];
     r->func = bind_equality(b, &left, &right, e->op_at);
     TypeId wanted = left->type;
-    for (u32 i = 0; i < count; i++)
+    for (u32 i = 0; i < count; i++) {
         r->args[i] = coerce_type(b, r->args[i], wanted, CAST_IMPLICIT);
+        if (i && wanted == TYPE_BPCHAR)
+            bind_equality(b, &r->args[0], &r->args[i], e->op_at);
+    }
     if (r->args[0]->position && r->args[0]->position < r->position)
         r->position = r->args[0]->position;
     return r;

@@ -53,6 +53,8 @@ add_column(NewTable *n, const AColumnDef *c, u32 index)
         err_throw(ERR_INVALID_TABLE_DEFINITION, "column \"%.*s\" has pseudo-type %s", (int)c->name.len, c->name.ptr, type_name(type));
     if (!type_storable(type))
         bind_fail(b, c->type->at, ERR_FEATURE_NOT_SUPPORTED, "a column of type %s is not supported yet", type_name(type));
+    if (type == TYPE_BPCHAR && typmod < 0) /* equal values could differ in their bytes */
+        bind_fail(b, c->type->at, ERR_FEATURE_NOT_SUPPORTED, "a column of type bpchar without a length is not supported yet");
     if (c->collate_at && type_category(type) != 'S')
         bind_fail(b, c->collate_at, ERR_DATATYPE_MISMATCH, "collations are not supported by type %s", type_name(type));
     ColumnDef *d = &n->columns[index];

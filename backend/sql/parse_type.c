@@ -60,6 +60,15 @@ read_float(Parser *p, u32 at)
     return parse_named_type(p, n.number <= 24 ? "float4" : "float8", at);
 }
 
+static void
+add_mod(Parser *p, ATypeName *t, i32 value)
+{
+    AExpr *n = parse_new(p, AX_INT, t->at);
+    n->number = value;
+    t->with_mods = true;
+    ptrlist_add(p->arena, &t->mods, n);
+}
+
 /* An optional (n). */
 static void
 read_length(Parser *p, ATypeName *t)
@@ -92,6 +101,7 @@ read_time(Parser *p, bool stamp, u32 at)
     return t;
 }
 
+/* Without a length CHARACTER is one character, but of any length before a literal. */
 static ATypeName *
 read_character(Parser *p, Keyword k, u32 at)
 {
@@ -100,16 +110,9 @@ read_character(Parser *p, Keyword k, u32 at)
     bool varying = k == KW_VARCHAR || parse_try(p, KW_VARYING);
     ATypeName *t = parse_named_type(p, varying ? "varchar" : "bpchar", at);
     read_length(p, t);
+    if (!varying && !t->with_mods && parse_now(p)->kind != T_STRING)
+        add_mod(p, t, 1);
     return t;
-}
-
-static void
-add_mod(Parser *p, ATypeName *t, i32 value)
-{
-    AExpr *n = parse_new(p, AX_INT, t->at);
-    n->number = value;
-    t->with_mods = true;
-    ptrlist_add(p->arena, &t->mods, n);
 }
 
 /* INTERVAL, INTERVAL(p). Modifiers are the range of fields and perhaps the precision. */

@@ -116,7 +116,7 @@ typmod_is_valid(TypeId type, i32 typmod)
 {
     if (typmod == -1)
         return true;
-    if (type == TYPE_VARCHAR)
+    if (type_has_length(type))
         return typmod > 4;
     if (type == TYPE_INTERVAL)
         return interval_typmod_valid(typmod);

@@ -28,7 +28,7 @@ no_cast(Error *err, TypeId from, TypeId to)
 static bool
 is_text(TypeId t)
 {
-    return t == TYPE_TEXT || t == TYPE_VARCHAR || t == TYPE_NAME || t == TYPE_UNKNOWN;
+    return t == TYPE_TEXT || t == TYPE_VARCHAR || t == TYPE_BPCHAR || t == TYPE_NAME || t == TYPE_UNKNOWN;
 }
 
 static bool
@@ -187,7 +187,7 @@ to_text(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, boo
 {
     Str s;
     if (is_text(v->type)) {
-        s = v->str;
+        s = v->type == TYPE_BPCHAR && t != TYPE_BPCHAR ? bpchar_trim(v->str) : v->str;
     } else if (v->type == TYPE_BOOL && t != TYPE_NAME) { /* a cast of its own; to name goes through the text form */
         s = v->b ? STR_LIT("true") : STR_LIT("false");
     } else {
@@ -201,7 +201,7 @@ to_text(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, boo
         if (!copy)
             return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
     }
-    if (t == TYPE_VARCHAR && explicit_cast && typmod >= 4)
+    if (type_has_length(t) && explicit_cast && typmod >= 4)
         s.len = utf8_prefix(s, (u32)typmod - 4);
     Value v_in;
     if (!value_in(a, f, t, typmod, s, &v_in, err))

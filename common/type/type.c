@@ -114,11 +114,11 @@ const char *
 type_format(Arena *a, TypeId t, i32 typmod)
 {
     if (typmod < 0)
-        return type_name(t);
+        return t == TYPE_BPCHAR ? "bpchar" : type_name(t);
     if (t == TYPE_NUMERIC && typmod >= 4)
         return arena_printf(a, "numeric(%u,%u)", numeric_precision(typmod), numeric_scale(typmod));
-    if (t == TYPE_VARCHAR && typmod >= 4)
-        return arena_printf(a, "character varying(%d)", typmod - 4);
+    if (type_has_length(t) && typmod >= 4)
+        return arena_printf(a, "%s(%d)", type_name(t), typmod - 4);
     if (t == TYPE_INTERVAL) {
         const char *range = interval_range_name(interval_range(typmod));
         i32 precision = interval_precision(typmod);
@@ -170,6 +170,7 @@ phys_of(TypeId t, i32 typmod)
     case TYPE_JSON:
     case TYPE_JSONB:
     case TYPE_VARCHAR:
+    case TYPE_BPCHAR:
     case TYPE_NAME:
     case TYPE_UNKNOWN:
     case TYPE_VOID:

@@ -2,7 +2,7 @@
  * type.h
  *    Types, single values, and the text and binary forms of values.
  *
- * SQL types (TypeId, with a typmod as in PostgreSQL: for numeric ((p << 16) | s) + 4, for varchar n + 4, else -1) are what
+ * SQL types (TypeId, with a typmod as in PostgreSQL: for numeric ((p << 16) | s) + 4, for varchar and character n + 4, else -1) are what
  * users see. Physical types (PhysType) are how kernels and blocks hold them:
  *
  *   SQL type                        physical      bytes  notes
@@ -14,8 +14,9 @@
  *   numeric(p <= 18, s)             PHYS_D64      8      value x 10^s; INT64_MIN = NaN
  *   numeric(p <= 38, s)             PHYS_D128     16     value x 10^s; the smallest i128 = NaN
  *   numeric                         PHYS_NUM      24     struct Num, a scale a value
- *   text, varchar, name, unknown,   PHYS_STR      16     struct Str in vectors; in blocks a u32 dictionary code;
- *   json, jsonb, bytea                                   valid UTF-8 without zeros, but for bytea; jsonb in normal form: json.h
+ *   text, varchar, character, name,  PHYS_STR     16     struct Str in vectors; in blocks a u32 dictionary code;
+ *   unknown, json, jsonb, bytea                          character(n): with its blanks, always n characters;
+ *                                                        valid UTF-8 without zeros, but for bytea; jsonb in normal form: json.h
  *   time                            PHYS_I64      8      microseconds since midnight
  *   interval                        PHYS_INTERVAL 16     struct Interval: equal values may differ in their bits
  *   uuid                            PHYS_PAIR     16     struct Pair: its bytes as one number, most significant first
@@ -141,6 +142,12 @@ bool type_has_precision(TypeId t); /* times whose typmod is the number of decima
 TypeId type_from_oid(u32 oid); /* TYPE_INVALID when unknown */
 /* Any of PostgreSQL's spellings, lower case: "int", "int4", "integer", "float8", "decimal", "timestamp with time zone", … */
 TypeId type_from_name(Str name);
+/* Types whose typmod is a number of characters plus 4: character varying and character. */
+static inline bool type_has_length(TypeId t) { return t == TYPE_VARCHAR || t == TYPE_BPCHAR; }
+/* A character value without the blanks at its end, which mean nothing: what it is compared as and becomes as text. */
+Str bpchar_trim(Str s);
+/* The same with blanks up to `chars` characters; a longer text stays as long as it is. ptr NULL: no memory. */
+Str bpchar_pad(Arena *a, Str s, u32 chars);
 /* "numeric(12,2)", "character varying(10)"; as format_type(). */
 const char *type_format(Arena *a, TypeId t, i32 typmod);
 
@@ -176,8 +183,8 @@ format_equal(const TypeFormat *a, const TypeFormat *b)
            a->interval_style == b->interval_style;
 }
 
-/* Parse text into a value of type t, applying typmod as a column would (rounding numeric, 22001 beyond varchar(n) unless
- * only blanks are cut, 22003 out of range, 22P02 bad syntax, 22007/22008 dates). Text results point into `in` where they
+/* Parse text into a value of type t, applying typmod as a column would (rounding numeric, 22001 beyond varchar(n) and
+ * character(n) unless only blanks are cut, blanks up to character(n), 22003 out of range, 22P02 bad syntax, 22007/22008 dates). Text results point into `in` where they
  * can, else into a. `in` must be valid UTF-8. */
 MUST_CHECK bool value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret, Error *err);
 /* Binary form (big-endian, as PostgreSQL's *recv). 22P03, 08P01 on bad lengths, 22021 on bad UTF-8. */
@@ -189,7 +196,7 @@ void value_send(ByteBuf *to, const Value *v);
 void phys_out(ByteBuf *to, const TypeFormat *f, TypeId t, PhysType p, u32 scale, const void *at);
 void phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at);
 /* Convert between types as an explicit, assignment or implicit cast does once it is allowed (the binder decides that).
- * explicit_cast: varchar(n) cuts silently. Errors as PostgreSQL. */
+ * explicit_cast: varchar(n) and character(n) cut silently. Errors as PostgreSQL. */
 MUST_CHECK bool value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, bool explicit_cast,
                            Value *ret, Error *err);
 /* Order of two non-NULL values of one type: NaN above everything, text by code point. */

@@ -21,17 +21,40 @@ check_text(Str in, Error *err)
     return !bad || utf8_error(err, bad, (size_t)((const u8 *)in.ptr + in.len - bad));
 }
 
-/* varchar(n): more characters only if they are blanks, which are cut. */
+Str
+bpchar_trim(Str s)
+{
+    while (s.len > 0 && s.ptr[s.len - 1] == ' ')
+        s.len--;
+    return s;
+}
+
+Str
+bpchar_pad(Arena *a, Str s, u32 chars)
+{
+    s = bpchar_trim(s);
+    u32 have = utf8_len(s);
+    if (have >= chars)
+        return s;
+    u32 len = s.len + (chars - have);
+    char *to = arena_alloc(a, len);
+    if (!to)
+        return (Str){NULL, 0};
+    memcpy(to, s.ptr, s.len);
+    memset(to + s.len, ' ', len - s.len);
+    return (Str){to, len};
+}
+
+/* varchar(n), character(n): more characters only if they are blanks, which are cut. */
 static bool
-fit_varchar(Str *text, i32 typmod, Error *err)
+fit_length(Str *text, TypeId t, i32 typmod, Error *err)
 {
     if (typmod < 4 || text->len <= (u32)typmod - 4)
         return true;
     u32 keep = utf8_prefix(*text, (u32)typmod - 4);
     for (u32 i = keep; i < text->len; i++)
         if (text->ptr[i] != ' ')
-            return error_set(err, ERR_STRING_RIGHT_TRUNCATION, "value too long for type character varying(%d)",
-                             typmod - 4);
+            return error_set(err, ERR_STRING_RIGHT_TRUNCATION, "value too long for type %s(%d)", type_name(t), typmod - 4);
     text->len = keep;
     return true;
 }
@@ -48,14 +71,21 @@ fit_name(Str *text)
 }
 
 static bool
-text_in(TypeId t, i32 typmod, Str in, Value *ret, Error *err)
+text_in(Arena *a, TypeId t, i32 typmod, Str in, Value *ret, Error *err)
 {
     if (!check_text(in, err))
         return false;
     ret->str = in;
     if (t == TYPE_NAME)
         fit_name(&ret->str);
-    return t != TYPE_VARCHAR || fit_varchar(&ret->str, typmod, err);
+    if (!type_has_length(t))
+        return true;
+    if (!fit_length(&ret->str, t, typmod, err))
+        return false;
+    if (t != TYPE_BPCHAR || typmod < 4 || utf8_len(ret->str) >= (u32)typmod - 4)
+        return true;
+    ret->str = bpchar_pad(a, ret->str, (u32)typmod - 4);
+    return ret->str.ptr || error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
 }
 
 static bool
@@ -111,9 +141,10 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
         break;
     case TYPE_TEXT:
     case TYPE_VARCHAR:
+    case TYPE_BPCHAR:
     case TYPE_NAME:
     case TYPE_UNKNOWN:
-        ok = text_in(t, typmod, in, &v, err);
+        ok = text_in(a, t, typmod, in, &v, err);
         break;
     case TYPE_DATE:
         ok = date_in(f, in, &v.i32v, err);
@@ -272,7 +303,6 @@ fixed_recv(TypeId t, i32 typmod, const u8 *data, Value *ret, Error *err)
 bool
 value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, Error *err)
 {
-    (void)a;
     Value v = {.type = t, .typmod = typmod};
     bool ok = false;
     switch (t) {
@@ -299,9 +329,10 @@ value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, 
         break;
     case TYPE_TEXT:
     case TYPE_VARCHAR:
+    case TYPE_BPCHAR:
     case TYPE_NAME:
     case TYPE_UNKNOWN:
-        ok = text_in(t, typmod, (Str){(const char *)data, len}, &v, err);
+        ok = text_in(a, t, typmod, (Str){(const char *)data, len}, &v, err);
         break;
     case TYPE_INET:
         ok = inet_recv(a, data, len, &v.str, err);

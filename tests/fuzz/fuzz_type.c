@@ -47,16 +47,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     TypeId t = (TypeId)(1 + data[0] % (TYPE_COUNT - 1));
     TypeFormat f = {.tz_offset_s = data[1] & 64 ? -19800 : 0, .extra_float_digits = 1, .bytea_escape = data[1] & 4, .interval_style = data[1] & 3};
-    i32 typmod = type_has_precision(t) || t == TYPE_VARCHAR ? TYPMODS[(data[1] >> 3) % COUNT_OF(TYPMODS)] : -1;
+    i32 typmod = type_has_precision(t) || type_has_length(t) ? TYPMODS[(data[1] >> 3) % COUNT_OF(TYPMODS)] : -1;
     Arena *a = arena_new("fuzz", (size_t)1 << 28, NULL);
     size_t n = size - 2;
     u8 *value = malloc(n ? n : 1); /* of its very size, so that reading beyond it shows */
     Value v;
     Error err;
     memcpy(value, data + 2, n);
-    if (utf8_valid(value, n) && value_in(a, &f, t, t == TYPE_VARCHAR && typmod < 5 ? -1 : typmod, (Str){(const char *)value, (u32)n}, &v, &err))
+    if (utf8_valid(value, n) && value_in(a, &f, t, type_has_length(t) && typmod < 5 ? -1 : typmod, (Str){(const char *)value, (u32)n}, &v, &err))
         check_value(a, &f, &v);
-    if (value_recv(a, t, t == TYPE_VARCHAR ? -1 : typmod, value, (u32)n, &v, &err))
+    if (value_recv(a, t, type_has_length(t) ? -1 : typmod, value, (u32)n, &v, &err))
         check_value(a, &f, &v);
     free(value);
     arena_free(a);

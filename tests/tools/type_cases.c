@@ -370,6 +370,7 @@ case_cast_pair(void)
         {"numeric", TYPE_NUMERIC, -1, {"0.5", "-1.5", "123456.789", "1e20", "NaN", "Infinity"}},
         {"numeric(6,2)", TYPE_NUMERIC, ((6 << 16) | 2) + 4, {"0.5", "-1.5", "1234.56", "-9999.99", "NaN", "0"}},
         {"text", TYPE_TEXT, -1, {"1", " true ", "2026-01-02", "1.5", "abc", "infinity"}},
+        {"char(4)", TYPE_BPCHAR, 8, {"1", "t", "2026", "1.5", "abcd", "inf"}},
         {"varchar(4)", TYPE_VARCHAR, 8, {"1", "t", "2026", "1.5", "abcd", "inf"}},
         {"name", TYPE_NAME, -1, {"1", "true", "2026-01-02", "1.5", "abc", "now"}},
         {"date", TYPE_DATE, -1, {"2026-01-02", "0044-03-15 BC", "infinity", "-infinity", "5874897-12-31", "epoch"}},
@@ -391,9 +392,11 @@ case_cast_pair(void)
     Value v, out;
     Error err;
     if (value_in(arena, &FORMAT, TYPES[from].t, TYPES[from].typmod, str_of(text), &v, &err) &&
-        value_cast(arena, &FORMAT, &v, TYPES[to].t, TYPES[to].typmod, true, &out, &err))
+        value_cast(arena, &FORMAT, &v, TYPES[to].t, TYPES[to].typmod, true, &out, &err)) {
+        if (out.type == TYPE_BPCHAR) /* what ::text does */
+            out.str = bpchar_trim(out.str);
         answer_value(&out);
-    else
+    } else
         answer_error(&err);
 }
 
