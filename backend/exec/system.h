@@ -21,7 +21,7 @@ typedef struct SystemRows {
 /* A row: its columns in order, then system_end_row. Columns that are not set are NULL. */
 void system_null(SystemRows *r);
 void system_bool(SystemRows *r, bool v);
-void system_int(SystemRows *r, i64 v);  /* of the column's own width: smallint, integer, bigint, oid, xid, timestamps */
+void system_int(SystemRows *r, i64 v);  /* of the column's own width: smallint, integer, bigint, oid, xid, timestamps, "char" */
 void system_text(SystemRows *r, Str v); /* copied */
 void system_end_row(SystemRows *r);
 

@@ -202,6 +202,8 @@ mark_used(Scope *s, const BExpr *e)
 static BExpr *
 use_column(Scope *s, const NsColumn *c, u32 position)
 {
+    if (c->expr->type == TYPE_INVALID) /* of a relation of the system */
+        err_throw_at(position, ERR_FEATURE_NOT_SUPPORTED, "column \"%.*s\" is not supported yet", (int)c->name.len, c->name.ptr);
     mark_used(s, c->expr);
     return bexpr_copy(s->b, c->expr, position);
 }

@@ -80,3 +80,12 @@ LOCK TABLE s1 IN ACCESS SHARE MODE;
 LOCK TABLE s1 IN EXCLUSIVE MODE;
 ROLLBACK;
 DROP TABLE s1;
+SELECT oid, typname, typnamespace, typowner, typlen, typbyval, typtype, typcategory, typispreferred, typisdefined, typdelim, typrelid, typelem, typarray
+    FROM pg_type WHERE oid IN (16, 17, 18, 19, 20, 21, 23, 25, 26, 28, 114, 700, 701, 705, 869, 1042, 1043, 1082, 1083, 1114, 1184, 1186, 1266, 1700, 2278, 2950, 3802) ORDER BY oid;
+SELECT oid, typname, typalign, typstorage, typnotnull, typbasetype, typtypmod, typndims, typcollation, typdefault
+    FROM pg_catalog.pg_type WHERE oid IN (16, 17, 18, 19, 20, 21, 23, 25, 26, 28, 114, 700, 701, 705, 869, 1042, 1043, 1082, 1083, 1114, 1184, 1186, 1266, 1700, 2278, 2950, 3802) ORDER BY oid;
+SELECT oid, typname, typlen, typbyval, typtype, typcategory, typispreferred, typelem, typarray, typalign, typstorage, typcollation
+    FROM pg_type WHERE typname IN ('_bool', '_bytea', '_char', '_name', '_int8', '_int2', '_int4', '_text', '_oid', '_xid', '_json', '_float4', '_float8', '_inet', '_varchar', '_bpchar', '_date',
+    '_time', '_timestamp', '_timestamptz', '_interval', '_timetz', '_numeric', '_uuid', '_jsonb') ORDER BY oid;
+SELECT t.typname, a.typname FROM pg_type t JOIN pg_type a ON a.oid = t.typarray WHERE t.typname IN ('int4', 'text') ORDER BY 1;
+SELECT oid, typbasetype FROM pg_type WHERE typname = 'lo';
