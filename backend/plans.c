@@ -12,6 +12,7 @@
 #include "backend/throw.h"
 #include "common/base/hash.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { PLANS_MAX = 256, BUCKETS = 512, SEEN = 1024 };
@@ -254,8 +255,12 @@ plans_again(Session *s, const CachedPlan *old, bool fixed_result)
         p = plans_make_once(s, old->text, old->text_len, old->parsed);
     else if (!(p = plans_find(s, old->text, old->text_len, old->declared, old->declared_count)))
         p = plans_make(s, old->text, old->text_len, old->declared, old->declared_count);
-    if (fixed_result && !same_columns(old, p))
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, "cached plan must not change result type");
+    if (fixed_result && !same_columns(old, p)) { /* drivers prepare again when they see this routine */
+        Error err = {0};
+        error_set(&err, ERR_FEATURE_NOT_SUPPORTED, "cached plan must not change result type");
+        snprintf(err.routine, sizeof err.routine, "RevalidateCachedQuery");
+        err_rethrow(&err);
+    }
     bool same = !old->stmt || old->stmt->param_count == p->stmt->param_count;
     for (u32 i = 0; same && old->stmt && i < old->stmt->param_count; i++)
         same = old->stmt->param_types[i] == p->stmt->param_types[i];

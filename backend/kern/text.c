@@ -454,6 +454,38 @@ translate(KernCall *c, u32 i)
     return true;
 }
 
+/* As a literal of SQL: quotes and backslashes twice, and an E before it when there is a backslash. */
+static bool
+quote_literal(KernCall *c, u32 i)
+{
+    Str s = ARG(c, 0, Str, i);
+    if (2 * (u64)s.len + 3 > TEXT_MAX_BYTES)
+        return too_long(c);
+    char *to = arena_alloc(c->scratch, 2 * (size_t)s.len + 3);
+    u32 len = 0;
+    if (memchr(s.ptr, '\\', s.len))
+        to[len++] = 'E';
+    to[len++] = '\'';
+    for (u32 k = 0; k < s.len; k++) {
+        if (s.ptr[k] == '\'' || s.ptr[k] == '\\')
+            to[len++] = s.ptr[k];
+        to[len++] = s.ptr[k];
+    }
+    to[len++] = '\'';
+    RET(c, Str, i) = (Str){to, len};
+    return true;
+}
+
+static bool
+quote_nullable(KernCall *c, u32 i)
+{
+    if (ARG_NULL(c, 0, i)) {
+        RET(c, Str, i) = STR_LIT("NULL");
+        return true;
+    }
+    return quote_literal(c, i);
+}
+
 static bool
 repeat(KernCall *c, u32 i)
 {
@@ -655,7 +687,7 @@ text_row(FuncOp op)
         [FOP_REPLACE] = replace, [FOP_TRANSLATE] = translate, [FOP_REPEAT] = repeat, [FOP_LPAD] = lpad,
             [FOP_RPAD] = rpad, [FOP_BLANK_PAD] = blank_pad,
         [FOP_SPLIT_PART] = split_part, [FOP_STARTS_WITH] = starts_with, [FOP_CHR] = text_chr, [FOP_TO_HEX] = to_hex,
-        [FOP_CONCAT_ALL] = concat_all, [FOP_CONCAT_WS] = concat_ws,
+        [FOP_QUOTE_LITERAL] = quote_literal, [FOP_QUOTE_NULLABLE] = quote_nullable, [FOP_CONCAT_ALL] = concat_all, [FOP_CONCAT_WS] = concat_ws,
     };
     return op < COUNT_OF(TEXT_ROWS) ? TEXT_ROWS[op] : NULL;
 }

@@ -68,6 +68,7 @@ reply_error(Wire *w, ReplySeverity severity, const Error *err)
     put_field(w, 't', err->table);
     put_field(w, 'c', err->column);
     put_field(w, 'n', err->constraint);
+    put_field(w, 'R', err->routine);
     buf_u8(&w->out, 0);
     finish(w, at);
 }

@@ -361,7 +361,7 @@ refuse_later_function(Binder *b, const AExpr *call, Str name)
         "generate_series", "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "last_value",
         "lastval", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description", "overlay",
         "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
-        "quote_literal", "quote_nullable", "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
+        "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
         "row_to_json", "set_config", "current_setting", "setval", "similar_to_escape", "stddev", "stddev_pop", "stddev_samp", "string_agg",
         "string_to_array", "timezone", "to_char", "to_date", "to_json", "to_number", "unnest", "var_pop", "var_samp", "variance",
         "width_bucket",
@@ -568,6 +568,14 @@ call_concat(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, BExpr 
     function_error(b, call, args, n, false);
 }
 
+/* quote_literal() and quote_nullable() take any type. */
+static void
+text_for_quote(Binder *b, const FuncDef *rows, u32 count, BExpr **args, u32 n)
+{
+    if (count && n == 1 && (rows[0].op == FOP_QUOTE_LITERAL || rows[0].op == FOP_QUOTE_NULLABLE))
+        args[0] = coerce_type(b, args[0], TYPE_TEXT, CAST_EXPLICIT);
+}
+
 /* Overloads that kern does not have yet, and that PostgreSQL would choose or at least consider. */
 static void
 mind_missing_overloads(Binder *b, const AExpr *call, u32 count, Str name, BExpr **args, u32 n)
@@ -605,6 +613,7 @@ bind_call(Scope *s, const AExpr *call)
         return e;
     }
     mind_missing_overloads(b, call, count, name, args, n);
+    text_for_quote(b, rows, count, args, n);
     TypeId in[MAX_ARGS];
     for (u32 i = 0; i < n; i++)
         in[i] = args[i]->type;

@@ -27,6 +27,7 @@ typedef struct Error {
     char table[64];
     char column[64];
     char constraint[64];
+    char routine[32]; /* PostgreSQL's function that reports it, only where clients go by that */
 } Error;
 
 /* Set code and message (detail, hint, … are emptied). Always returns false. A NULL err is allowed. */
