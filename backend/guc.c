@@ -477,7 +477,7 @@ guc_format(const Guc *g)
     u8 style = 0;
     while (style < COUNT_OF(STYLES) - 1 && strcmp(STYLES[style], g->values[GUC_intervalstyle].now) != 0)
         style++;
-    return (TypeFormat){.tz_offset_s = guc_zone_offset_s(g->values[GUC_timezone].now),
+    return (TypeFormat){.zone = guc_zone(g->values[GUC_timezone].now),
                         .extra_float_digits = atoi(g->values[GUC_extra_float_digits].now),
                         .bytea_escape = strcmp(g->values[GUC_bytea_output].now, "escape") == 0,
                         .interval_style = style};

@@ -58,7 +58,7 @@ void guc_report(Guc *g, void (*report)(void *ctx, const char *name, const char *
 /* ---- guc_check.c: parameters with rules of their own. Writes the value as it will be shown. ---- */
 enum { GUC_TEXT_MAX = 1024 };
 MUST_CHECK bool guc_check_own(GucId id, const char *value, char ret[GUC_TEXT_MAX], Error *err);
-/* Seconds east of UTC of a shown TimeZone. */
-i32 guc_zone_offset_s(const char *shown);
+/* Of a shown TimeZone; NULL for UTC. */
+const struct Zone *guc_zone(const char *shown);
 
 #endif

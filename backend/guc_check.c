@@ -3,13 +3,14 @@
  *    Parameters whose values have rules of their own: encodings, date style, time zone, roles, application_name.
  */
 #include "backend/guc.h"
+#include "common/type/zone.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
-enum { OFFSET_MAX_S = 168 * 3600, NAME_MAX_BYTES = 63 };
+enum { OFFSET_MAX_S = 168 * 3600 - 1, NAME_MAX_BYTES = 63 };
 
 static bool
 bad_value(const char *name, const char *value, Error *err)
@@ -58,92 +59,76 @@ check_datestyle(const char *value, char *ret, Error *err)
     return true;
 }
 
-/* H, HH, HHMM, HH:MM or HH:MM:SS behind a sign; -1 when it is none. */
-static i32
-read_clock(const char *p, const char **ret_end)
+const Zone *
+guc_zone(const char *shown)
 {
-    char *end;
-    long h = strtol(p, &end, 10), m = 0, s = 0;
-    if (end == p || !isdigit((u8)*p))
-        return -1;
-    if (end - p == 4) {
-        m = h % 100;
-        h /= 100;
-    } else if (*end == ':' && isdigit((u8)end[1])) {
-        m = strtol(end + 1, &end, 10);
-        if (*end == ':' && isdigit((u8)end[1]))
-            s = strtol(end + 1, &end, 10);
-    }
-    *ret_end = end;
-    return h > 167 || m > 59 || s > 59 ? -1 : (i32)(h * 3600 + m * 60 + s);
+    return strcmp(shown, "UTC") == 0 ? NULL : zone_find(shown);
 }
 
-/* POSIX: a name (letters, or anything in <>), then the offset west of UTC. */
+/* The POSIX zone that PostgreSQL makes of an offset, and shows. */
 static bool
-read_posix(const char *value, i32 *ret_east_s)
+show_offset(i64 s, char *ret)
 {
-    const char *p = value, *end;
-    if (*p == '<') {
-        p = strchr(p, '>');
-        if (!p)
-            return false;
-        p++;
-    } else
-        while (isalpha((u8)*p))
-            p++;
-    if (p != value && *value != '<' && p - value < 3)
-        return false;
-    i32 sign = *p == '-' ? 1 : -1;
-    if (*p == '+' || *p == '-')
-        p++;
-    i32 s = read_clock(p, &end);
-    if (s < 0 || *end)
-        return false;
-    *ret_east_s = sign * s;
+    i64 a = s < 0 ? -s : s;
+    char clock[16];
+    size_t n = (size_t)snprintf(clock, sizeof clock, "%02d", (int)(a / 3600));
+    if (a % 3600)
+        n += (size_t)snprintf(clock + n, sizeof clock - n, ":%02d", (int)(a / 60 % 60));
+    if (a % 60)
+        snprintf(clock + n, sizeof clock - n, ":%02d", (int)(a % 60));
+    snprintf(ret, GUC_TEXT_MAX, "<%c%s>%c%s", s < 0 ? '-' : '+', clock, s < 0 ? '+' : '-', clock);
     return true;
 }
 
 static bool
-zone_offset(const char *value, i32 *ret_s)
+bad_zone(const char *value, const char *why, Error *err)
 {
-    static const char *const ZERO[] = {"UTC", "GMT", "Etc/UTC", "Etc/GMT", "Universal", "Zulu", "UCT", "Etc/UCT", "Etc/Zulu", "Etc/Universal", "GMT0", "Greenwich",
-                                       "GMT+0", "GMT-0", "Etc/Greenwich", "Etc/GMT0", "Z"};
-    for (size_t i = 0; i < COUNT_OF(ZERO); i++)
-        if (strcasecmp(value, ZERO[i]) == 0) {
-            *ret_s = 0;
-            return true;
-        }
-    return read_posix(strncasecmp(value, "Etc/", 4) == 0 ? value + 4 : value, ret_s);
+    bad_value("TimeZone", value, err);
+    if (why)
+        error_detail(err, "%s", why);
+    return false;
 }
 
-i32
-guc_zone_offset_s(const char *shown)
+/* INTERVAL '-08:00', as SET TIME ZONE INTERVAL has it. */
+static bool
+check_zone_interval(const char *value, char *ret, Error *err)
 {
-    i32 s = 0;
-    ensure(zone_offset(shown, &s));
-    return s;
+    const char *begin = strchr(value, '\''), *end = begin ? strrchr(begin + 1, '\'') : NULL;
+    Value v;
+    if (!end || end[1] || !value_in(NULL, NULL, TYPE_INTERVAL, -1, (Str){begin + 1, (u32)(end - begin - 1)}, &v, NULL))
+        return bad_zone(value, NULL, err);
+    if (v.interval.months)
+        return bad_zone(value, "Cannot specify months in time zone interval.", err);
+    if (v.interval.days)
+        return bad_zone(value, "Cannot specify days in time zone interval.", err);
+    i64 s = v.interval.us / 1000000;
+    if (s > OFFSET_MAX_S || s < -OFFSET_MAX_S)
+        return bad_zone(value, "UTC timezone offset is out of range.", err);
+    return show_offset(s, ret);
 }
 
 static bool
 check_zone(const char *value, char *ret, Error *err)
 {
     char *end;
-    i32 east;
     double hours = strtod(value, &end);
-    /* A bare number means hours east; PostgreSQL shows it as the POSIX zone it makes of it. */
-    if (end != value && !*end && hours > -168 && hours < 168) {
-        i32 s = (i32)(hours * 3600 + (hours < 0 ? -0.5 : 0.5)), a = s < 0 ? -s : s;
-        char clock[16];
-        if (a % 3600)
-            snprintf(clock, sizeof clock, "%02d:%02d", a / 3600, a / 60 % 60);
-        else
-            snprintf(clock, sizeof clock, "%02d", a / 3600);
-        snprintf(ret, GUC_TEXT_MAX, "<%c%s>%c%s", s < 0 ? '-' : '+', clock, s < 0 ? '+' : '-', clock);
-        return true;
+    if (strncasecmp(value, "interval", 8) == 0)
+        return check_zone_interval(value, ret, err);
+    if (end != value && !*end) { /* hours east */
+        if (!(hours * 3600 <= OFFSET_MAX_S && hours * 3600 >= -OFFSET_MAX_S))
+            return bad_zone(value, "UTC timezone offset is out of range.", err);
+        return show_offset((i64)(hours * 3600), ret);
     }
-    if (!zone_offset(value, &east) || east > OFFSET_MAX_S || east < -OFFSET_MAX_S)
+    /* UTC is there without a tz database */
+    const Zone *z = strcasecmp(value, "UTC") == 0 ? NULL : zone_find(value);
+    if (!z && strcasecmp(value, "UTC") != 0)
         return bad_value("TimeZone", value, err);
-    snprintf(ret, GUC_TEXT_MAX, "%s", value);
+    if (zone_is_odd(z)) {
+        error_set(err, ERR_INVALID_PARAMETER_VALUE, "time zone \"%s\" appears to use leap seconds", value);
+        error_detail(err, "PostgreSQL does not support leap seconds.");
+        return false;
+    }
+    snprintf(ret, GUC_TEXT_MAX, "%s", zone_name(z));
     return true;
 }
 

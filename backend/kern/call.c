@@ -2,7 +2,7 @@
  * call.c
  *    The walk over rows, and which file has the function.
  */
-#include "backend/kern/call.h"
+#include "backend/kern/timefield.h"
 
 bool
 kern_call_rows(KernRow fn, KernCall *c, bool strict)
@@ -27,6 +27,8 @@ kern_row(const FuncDef *f)
         fn = interval_row(f);
     if (!fn)
         fn = clock_row(f->op, last);
+    if (!fn)
+        fn = zone_row(f);
     if (!fn)
         fn = time_row(f->op, last);
     if (!fn && f->arg_count)

@@ -59,10 +59,21 @@ clock_plus(KernCall *c, u32 i, u32 at, const Interval *v)
 }
 
 static bool
+zoned_plus(const Zone *zone, i64 us, const Interval *v, i64 *ret)
+{
+    if (!timestamp_add_interval(zone_to_local(zone, us), v, ret))
+        return false;
+    *ret = zone_to_utc(zone, *ret);
+    return true;
+}
+
+static bool
 stamp_plus(KernCall *c, u32 i, u32 at, const Interval *v)
 {
     TypeId t = c->def->args[at];
-    i64 us, shift = t == TYPE_TIMESTAMPTZ ? (i64)c->format->tz_offset_s * 1000000 : 0;
+    i64 us;
+    /* months and days move the clock, hours the moment */
+    const Zone *zone = t == TYPE_TIMESTAMPTZ ? c->format->zone : NULL;
     if (t == TYPE_DATE) {
         i32 days = ARG(c, at, i32, i);
         us = days == DATE_NEG_INF ? TS_NEG_INF : days == DATE_POS_INF ? TS_POS_INF : 0;
@@ -74,11 +85,15 @@ stamp_plus(KernCall *c, u32 i, u32 at, const Interval *v)
         RET(c, i64, i) = us;
         return true;
     }
-    if (!(v->months || v->days)) /* no calendar */
-        shift = 0;
-    if (!timestamp_add_interval(us + shift, v, &us) || us - shift < TS_FIRST || us - shift >= TS_END)
+    bool ok = true;
+    if (zone && (v->months || v->days)) {
+        Interval months = {.months = v->months}, days = {.days = v->days}, clock = {.us = v->us};
+        ok = (!v->months || zoned_plus(zone, us, &months, &us)) && (!v->days || zoned_plus(zone, us, &days, &us)) && timestamp_add_interval(us, &clock, &us);
+    } else
+        ok = timestamp_add_interval(us, v, &us);
+    if (!ok || us < TS_FIRST || us >= TS_END)
         return error_set(c->err, ERR_DATETIME_OVERFLOW, "timestamp out of range");
-    RET(c, i64, i) = us - shift;
+    RET(c, i64, i) = us;
     return true;
 }
 
@@ -125,17 +140,17 @@ time_diff(KernCall *c, u32 i)
 static bool
 age(KernCall *c, u32 i)
 {
-    i64 shift = c->def->args[0] == TYPE_TIMESTAMPTZ ? (i64)c->format->tz_offset_s * 1000000 : 0, a;
-    if (c->arg_count == 2) {
-        a = ARG(c, 0, i64, i);
-    } else {
-        i64 local = c->now_us + (i64)c->format->tz_offset_s * 1000000;
-        a = local - time_of_day(local) - shift;
-    }
-    i64 b = ARG(c, c->arg_count - 1, i64, i);
-    if (ts_infinite(a) || ts_infinite(b))
+    const Zone *zone = c->def->args[0] == TYPE_TIMESTAMPTZ ? c->format->zone : NULL;
+    i64 a, b = ARG(c, c->arg_count - 1, i64, i);
+    if (ts_infinite(b) || (c->arg_count == 2 && ts_infinite(ARG(c, 0, i64, i))))
         return error_set(c->err, ERR_DATETIME_OVERFLOW, "timestamp out of range");
-    return timestamp_age(a + shift, b + shift, &RET(c, Interval, i)) || out_of_range(c);
+    if (c->arg_count == 2) {
+        a = zone_to_local(zone, ARG(c, 0, i64, i));
+    } else {
+        a = zone_to_local(c->format->zone, c->now_us);
+        a -= time_of_day(a);
+    }
+    return timestamp_age(a, zone_to_local(zone, b), &RET(c, Interval, i)) || out_of_range(c);
 }
 
 /* ---- fields ---- */

@@ -103,18 +103,12 @@ time_find_field(KernCall *c, u32 i, DateField *ret)
     return true;
 }
 
-/* Local time of a timestamptz; false beyond the range. */
-static bool
-to_local(const KernCall *c, i64 us, i64 *ret)
-{
-    return !__builtin_add_overflow(us, (i64)c->format->tz_offset_s * 1000000, ret);
-}
-
 static bool
 date_trunc(KernCall *c, u32 i)
 {
     DateField field;
-    i64 us = ARG(c, 1, i64, i), cut, shift = 0;
+    i64 us = ARG(c, 1, i64, i), cut;
+    ZoneName zone = {0};
     if (ts_infinite(us)) { /* whatever the unit */
         RET(c, i64, i) = us;
         return true;
@@ -125,16 +119,19 @@ date_trunc(KernCall *c, u32 i)
         field == FIELD_JULIAN ||
         field == FIELD_EPOCH)
         return time_unit_error(c, ARG(c, 0, Str, i), false);
-    if (c->def->args[1] == TYPE_TIMESTAMPTZ) {
-        shift = (i64)c->format->tz_offset_s * 1000000;
-        if (!to_local(c, us, &us))
-            return timestamp_out_of_range(c);
-    }
-    if (!timestamp_trunc(field, us, &cut))
+    if (c->arg_count == 3) {
+        if (!time_zone_arg(c, i, 2, &zone))
+            return false;
+    } else if (c->def->args[1] == TYPE_TIMESTAMPTZ)
+        zone.zone = c->format->zone;
+    i64 local = zone_name_to_local(&zone, us);
+    if (!timestamp_trunc(field, local, &cut))
         return time_unit_error(c, ARG(c, 0, Str, i), true);
-    if (cut - shift < TS_FIRST || cut - shift >= TS_END)
+    /* within a day the clock's change must not move it */
+    cut = field <= FIELD_HOUR ? cut - (local - us) : zone_name_to_utc(&zone, cut);
+    if (cut < TS_FIRST || cut >= TS_END)
         return timestamp_out_of_range(c);
-    RET(c, i64, i) = cut - shift;
+    RET(c, i64, i) = cut;
     return true;
 }
 
@@ -168,7 +165,7 @@ field_of(KernCall *c, u32 i, Num *ret, bool *ret_null)
             return error_set(c->err, ERR_DATETIME_OVERFLOW, "date out of range for timestamp");
     } else
         us = ARG(c, 1, i64, i);
-    i32 offset_s = type == TYPE_TIMESTAMPTZ ? c->format->tz_offset_s : 0;
+    i32 offset_s = type == TYPE_TIMESTAMPTZ && c->format->zone && !ts_infinite(us) ? zone_offset_s(c->format->zone, us) : 0;
     if (ts_infinite(us)) {
         /* Is the field there for this type at all? */
         Num probe;
@@ -249,8 +246,8 @@ make_date(KernCall *c, u32 i)
     return true;
 }
 
-static bool
-make_timestamp(KernCall *c, u32 i)
+bool
+time_of_parts(KernCall *c, u32 i, i64 *ret_us)
 {
     i32 year = ARG(c, 0, i32, i), month = ARG(c, 1, i32, i), day = ARG(c, 2, i32, i), y;
     i32 hour = ARG(c, 3, i32, i), minute = ARG(c, 4, i32, i);
@@ -267,8 +264,14 @@ make_timestamp(KernCall *c, u32 i)
         return error_set(c->err, ERR_DATETIME_OVERFLOW, "timestamp out of range: %d-%02d-%02d %d:%02d:%02g", y, month,
                          day, hour,
                          minute, second);
-    RET(c, i64, i) = (i64)all;
+    *ret_us = (i64)all;
     return true;
+}
+
+static bool
+make_timestamp(KernCall *c, u32 i)
+{
+    return time_of_parts(c, i, &RET(c, i64, i));
 }
 
 static bool
@@ -290,37 +293,34 @@ to_timestamp(KernCall *c, u32 i)
 
 /* ---- casts for comparisons: out of range is an infinity, so that order holds ---- */
 static i64
-date_us(i32 d, i64 shift_us)
+date_us(i32 d, const Zone *zone)
 {
-    if (d == DATE_NEG_INF)
-        return TS_NEG_INF;
-    i128 us = (i128)d * USEC_PER_DAY + shift_us;
-    if (d == DATE_POS_INF || us >= TS_END)
-        return TS_POS_INF;
-    return us < TS_FIRST ? TS_NEG_INF : (i64)us;
+    i64 us;
+    if (d == DATE_NEG_INF || d == DATE_POS_INF || __builtin_mul_overflow((i64)d, USEC_PER_DAY, &us) || us >= TS_END + USEC_PER_DAY)
+        return d == DATE_NEG_INF ? TS_NEG_INF : TS_POS_INF;
+    us = zone_to_utc(zone, us);
+    return us >= TS_END ? TS_POS_INF : us < TS_FIRST ? TS_NEG_INF : us;
 }
 
 bool
 cast_date_timestamp_row(KernCall *c, u32 i)
 {
-    RET(c, i64, i) = date_us(ARG(c, 0, i32, i), 0);
+    RET(c, i64, i) = date_us(ARG(c, 0, i32, i), NULL);
     return true;
 }
 
 bool
 cast_date_timestamptz_row(KernCall *c, u32 i)
 {
-    RET(c, i64, i) = date_us(ARG(c, 0, i32, i), -(i64)c->format->tz_offset_s * 1000000);
+    RET(c, i64, i) = date_us(ARG(c, 0, i32, i), c->format->zone);
     return true;
 }
 
 bool
 cast_timestamp_timestamptz_row(KernCall *c, u32 i)
 {
-    i64 us = ARG(c, 0, i64, i), shift = (i64)c->format->tz_offset_s * 1000000;
-    if (!ts_infinite(us) && __builtin_sub_overflow(us, shift, &us))
-        us = shift < 0 ? TS_POS_INF : TS_NEG_INF;
-    RET(c, i64, i) = us;
+    i64 us = ARG(c, 0, i64, i);
+    RET(c, i64, i) = ts_infinite(us) ? us : zone_to_utc(c->format->zone, us);
     return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "backend/kern/call.h"
 #include "common/type/datetime.h"
+#include "common/type/zone.h"
 
 /* PostgreSQL's range of date: 4713-11-24 BC to 5874897-12-31. */
 enum { DATE_FIRST = -2451545, DATE_LAST = 2145031948 };
@@ -30,5 +31,12 @@ ts_infinite(i64 us)
 bool time_find_field(KernCall *c, u32 i, DateField *ret);
 /* Always false: the unit is not there for the type of the second argument, or (known false) no unit at all. */
 bool time_unit_error(KernCall *c, Str unit, bool known);
+
+/* The zone that text argument k names; false: 22023. */
+bool time_zone_arg(KernCall *c, u32 i, u32 k, ZoneName *ret);
+/* AT TIME ZONE, make_timestamptz(); NULL: another file's. */
+KernRow zone_row(const FuncDef *f);
+/* The timestamp of year, month, day, hour, minute, second in the first six arguments. */
+bool time_of_parts(KernCall *c, u32 i, i64 *ret_us);
 
 #endif

@@ -10,6 +10,7 @@
 #include "backend/throw.h"
 #include "common/type/datetime.h"
 #include "common/type/numeric.h"
+#include "common/type/zone.h"
 
 enum { HEAP_BYTES = 64 * 1024, HEAP_SHARE_MAX = 16 * 1024 };
 
@@ -165,13 +166,13 @@ static const u8 *
 fast_timestamp(CopyIn *c, CopyField *f, const u8 *p)
 {
     i32 days;
-    i64 us = 0, offset_s = 0;
+    i64 us = 0, offset_s;
     if (!(p = read_date(p, &days)))
         return NULL;
     if ((*p == ' ' || *p == 'T') && !(p = read_time(p + 1, &us)))
         return NULL;
+    us += (i64)days * USEC_PER_DAY;
     if (f->fast == FAST_TSTZ) {
-        offset_s = c->spec.format.tz_offset_s;
         if (*p == '+' || *p == '-') {
             u32 h = two_digits(p + 1), m = 0;
             if (h > 15)
@@ -184,11 +185,13 @@ fast_timestamp(CopyIn *c, CopyField *f, const u8 *p)
             }
             offset_s = *p == '-' ? -offset_s : offset_s;
             p += p[3] == ':' ? 6 : 3;
-        }
+            us -= offset_s * 1000000;
+        } else
+            us = zone_to_utc(c->spec.format.zone, us);
     }
     if (!stops(c, *p))
         return NULL;
-    STORE(f, c, i64, (i64)days * USEC_PER_DAY + us - offset_s * 1000000);
+    STORE(f, c, i64, us);
     return p;
 }
 

@@ -85,7 +85,7 @@ expr_row_cast(Compiler *c, Operand o, PhysType to, u8 scale, KernRow row, const 
     RegInfo *in = expr_reg(c, o.reg), *out = expr_reg(c, r.reg);
     if (in->is_const && row != cast_value_row) {
         /* known now; a failure is left to the run */
-        static const TypeFormat FORMAT = {.tz_offset_s = 0};
+        static const TypeFormat FORMAT = {.zone = NULL};
         bool zoned = row == cast_date_timestamptz_row || row == cast_timestamp_timestamptz_row;
         u8 null = 0;
         Error err;

@@ -196,7 +196,7 @@ static ExprProg *compile(Arena *a, const BExpr *e, const ExprMap *map, bool no_f
 static bool
 fold(Compiler *c, const BExpr *e, Value *ret)
 {
-    static const TypeFormat FORMAT = {.tz_offset_s = 0, .extra_float_digits = 1};
+    static const TypeFormat FORMAT = {.extra_float_digits = 1};
     ExprEnv env = {.format = &FORMAT};
     ExprProg *p = compile(c->arena, e, c->map, true);
     ExprState *s = expr_state(c->arena, p, &env);

@@ -153,7 +153,8 @@ read_zone(Parser *p)
         Str v = parse_string(p);
         if (parse_try(p, KW_HOUR) && parse_try(p, KW_TO))
             parse_expect(p, KW_MINUTE);
-        return v;
+        char *text = arena_alloc(p->arena, v.len + sizeof "INTERVAL ''");
+        return (Str){text, (u32)sprintf(text, "INTERVAL '%.*s'", (int)v.len, v.ptr)};
     }
     return read_var_value(p);
 }

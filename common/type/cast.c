@@ -212,19 +212,13 @@ to_text(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, boo
 
 /* ---- dates ---- */
 
-static i64
-zone_us(const TypeFormat *f)
-{
-    return f ? (i64)f->tz_offset_s * 1000000 : 0;
-}
-
 /* Date or timestamp[tz] as a local timestamp. */
 static bool
 to_local(const TypeFormat *f, const Value *v, i64 *ret, Error *err)
 {
     if (v->type != TYPE_DATE) {
         bool finite = v->i64v != TS_NEG_INF && v->i64v != TS_POS_INF;
-        *ret = v->i64v + (v->type == TYPE_TIMESTAMPTZ && finite ? zone_us(f) : 0);
+        *ret = v->type == TYPE_TIMESTAMPTZ && finite ? zone_to_local(format_zone(f), v->i64v) : v->i64v;
         return true;
     }
     if (v->i32v == DATE_NEG_INF || v->i32v == DATE_POS_INF) {
@@ -258,7 +252,7 @@ from_datetime(const TypeFormat *f, const Value *v, TypeId t, i32 typmod, Value *
         return true;
     }
     if (t == TYPE_TIMESTAMPTZ && finite)
-        local -= zone_us(f);
+        local = zone_to_utc(format_zone(f), local);
     if (finite && !timestamp_valid(local))
         return error_set(err, ERR_DATETIME_OVERFLOW, "timestamp out of range");
     ret->i64v = timestamp_typmod(local, typmod);
@@ -302,14 +296,18 @@ static bool
 to_time_of_day(const TypeFormat *f, const Value *v, TypeId t, i32 typmod, Value *ret)
 {
     i64 us = v->i64v;
-    i32 offset_s = f ? f->tz_offset_s : 0;
+    i32 offset_s = 0;
     if (v->type == TYPE_TIMESTAMP || v->type == TYPE_TIMESTAMPTZ) {
         ret->is_null = us == TS_NEG_INF || us == TS_POS_INF;
         if (ret->is_null)
             return true;
-        us = time_of_day(us + (v->type == TYPE_TIMESTAMPTZ ? zone_us(f) : 0));
+        if (v->type == TYPE_TIMESTAMPTZ && format_zone(f))
+            offset_s = zone_offset_s(f->zone, us);
+        us = time_of_day(us + offset_s * 1000000LL);
     } else if (v->type == TYPE_TIMETZ) {
         us = timetz_unpack(&v->pair, &offset_s);
+    } else if (t == TYPE_TIMETZ) {
+        offset_s = offset_today_s(f, us);
     }
     us = timestamp_typmod(us, typmod);
     if (t == TYPE_TIME)

@@ -67,17 +67,31 @@ timestamp_valid(i64 us)
     return us >= -211813488000000000LL && us < 9223371331200000000LL;
 }
 
+/* Microseconds of a wall clock, which may be beyond the range of timestamps; false: far beyond it. */
+static bool
+clock_us(const CivilTime *t, i64 *ret)
+{
+    i64 time = (((i64)t->hour * 60 + t->minute) * 60 + t->second) * 1000000 + t->usec;
+    /* a zone may bring the ends of these years into the range */
+    return t->year >= -4714 && t->year <= 294277 && !__builtin_mul_overflow((i64)date_from_civil(t->year, t->month, t->day), USEC_PER_DAY, ret) &&
+           !__builtin_add_overflow(*ret, time, ret);
+}
+
 bool
 timestamp_from_local(const CivilTime *t, i64 offset_us, i64 *ret_us)
 {
-    if (t->year < -4714 || t->year > 294277) /* a zone may bring the ends of these years into the range */
-        return false;
-    i64 time = (((i64)t->hour * 60 + t->minute) * 60 + t->second) * 1000000 + t->usec, us;
-    if (__builtin_mul_overflow((i64)date_from_civil(t->year, t->month, t->day), USEC_PER_DAY, &us) ||
-        __builtin_add_overflow(us, time - offset_us, &us) || !timestamp_valid(us))
+    i64 us;
+    if (!clock_us(t, &us) || __builtin_sub_overflow(us, offset_us, &us) || !timestamp_valid(us))
         return false;
     *ret_us = us;
     return true;
+}
+
+bool
+timestamp_from_zone(const CivilTime *t, const Zone *zone, i64 *ret_us)
+{
+    i64 us;
+    return clock_us(t, &us) && timestamp_from_local(t, zone ? zone_offset_of_local_s(zone, us) * 1000000LL : 0, ret_us);
 }
 
 bool
@@ -194,13 +208,14 @@ offset_out(i32 offset_s, char *to)
 }
 
 u32
-timestamptz_out(i64 us, i32 tz_offset_s, char *to)
+timestamptz_out(i64 us, const Zone *zone, char *to)
 {
     if (UNLIKELY(us == TS_POS_INF || us == TS_NEG_INF))
         return timestamp_out(us, to);
+    i32 offset_s = zone ? zone_offset_s(zone, us) : 0;
     /* Cannot overflow: valid timestamps end some days before the range of i64. */
-    CivilTime t = timestamp_to_civil(us + (i64)tz_offset_s * 1000000);
+    CivilTime t = timestamp_to_civil(us + (i64)offset_s * 1000000);
     u32 len = put_timestamp(&t, to);
-    len += offset_out(tz_offset_s, to + len);
+    len += offset_out(offset_s, to + len);
     return len + put_era(t.year, to + len);
 }

@@ -40,12 +40,6 @@ datetime_say_why(ParseStatus status, const Parsed *p, TypeId t, Str in, Error *e
                      s.ptr);
 }
 
-static i64
-offset_us(const TypeFormat *f)
-{
-    return f ? (i64)f->tz_offset_s * 1000000 : 0;
-}
-
 static i32
 day_of(i64 us)
 {
@@ -127,7 +121,7 @@ date_in(const TypeFormat *f, Str in, i32 *ret, Error *err)
     if (iso_date(in, ret))
         return true;
     Parsed p;
-    i64 now = env->wall_us() + offset_us(f);
+    i64 now = zone_to_local(format_zone(f), env->wall_us());
     ParseStatus status = fields_parse(in, day_of(now), &p);
     if (status != PARSE_OK)
         return datetime_say_why(status, &p, TYPE_DATE, in, err);
@@ -161,10 +155,9 @@ date_in(const TypeFormat *f, Str in, i32 *ret, Error *err)
 static bool
 to_timestamp(const TypeFormat *f, TypeId t, const Parsed *p, i64 now, i64 *ret)
 {
-    i64 shift = 0;
     switch (p->kind) {
     case PARSED_NOW:
-        *ret = t == TYPE_TIMESTAMPTZ ? now : now + offset_us(f);
+        *ret = t == TYPE_TIMESTAMPTZ ? now : zone_to_local(format_zone(f), now);
         return true;
     case PARSED_EPOCH:
         *ret = date_from_civil(1970, 1, 1) * USEC_PER_DAY;
@@ -178,9 +171,11 @@ to_timestamp(const TypeFormat *f, TypeId t, const Parsed *p, i64 now, i64 *ret)
     case PARSED_TIME:
         break;
     }
-    if (t == TYPE_TIMESTAMPTZ)
-        shift = p->has_zone ? (i64)p->offset_s * 1000000 : offset_us(f);
-    return timestamp_from_local(&p->t, shift, ret);
+    if (t == TYPE_TIMESTAMP)
+        return timestamp_from_local(&p->t, 0, ret);
+    if (p->has_zone && !p->named)
+        return timestamp_from_local(&p->t, p->offset_s * 1000000LL, ret);
+    return timestamp_from_zone(&p->t, p->named ? p->named : format_zone(f), ret);
 }
 
 bool
@@ -191,11 +186,11 @@ timestamp_in(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, Error 
     i64 us;
     if (iso_timestamp(in, &us, &has_zone, &offset_s)) {
         if (t == TYPE_TIMESTAMPTZ)
-            us -= has_zone ? offset_s * 1000000LL : offset_us(f);
+            us = has_zone ? us - offset_s * 1000000LL : zone_to_utc(format_zone(f), us);
     } else {
         Parsed p;
         i64 now = env->wall_us();
-        ParseStatus status = fields_parse(in, day_of(now + offset_us(f)), &p);
+        ParseStatus status = fields_parse(in, day_of(zone_to_local(format_zone(f), now)), &p);
         if (status != PARSE_OK)
             return datetime_say_why(status, &p, t, in, err);
         if (!to_timestamp(f, t, &p, now, &us)) {

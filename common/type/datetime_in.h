@@ -23,8 +23,9 @@ typedef enum ParsedKind { PARSED_TIME, PARSED_EPOCH, PARSED_POS_INF, PARSED_NEG_
 typedef struct Parsed {
     ParsedKind kind;
     CivilTime t;    /* second may be 60, hour 24, usec 1000000: arithmetic carries them over */
-    bool has_zone;
-    i32 offset_s;   /* east of UTC */
+    bool has_zone, has_date;
+    i32 offset_s;   /* east of UTC, of a zone that is not named */
+    const Zone *named;
     char zone[64];  /* for PARSE_ZONE_NAME */
 } Parsed;
 
@@ -72,6 +73,8 @@ typedef struct FieldParser {
 } FieldParser;
 
 ParseStatus field_learn(FieldParser *p, u32 parts);
+/* The name of a zone; of no zone: `otherwise`. */
+ParseStatus field_mean_zone(FieldParser *p, const char *text, ParseStatus otherwise);
 ParseStatus field_set_clock(FieldParser *p, i32 hour, i32 minute, i32 second, i32 usec);
 ParseStatus field_mean_run(FieldParser *p, char *text, bool time_only);
 ParseStatus field_mean_number(FieldParser *p, char *text);

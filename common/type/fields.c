@@ -280,6 +280,18 @@ set_offset(FieldParser *p, i32 offset_s)
     return PARSE_OK;
 }
 
+ParseStatus
+field_mean_zone(FieldParser *p, const char *text, ParseStatus otherwise)
+{
+    const Zone *z = zone_find(text);
+    if (!z) {
+        snprintf(p->out->zone, sizeof p->out->zone, "%s", text);
+        return otherwise;
+    }
+    p->out->named = z;
+    return set_offset(p, 0);
+}
+
 /* +HH, +HHMM, +HH:MM, +HH:MM:SS */
 ParseStatus
 field_mean_offset(FieldParser *p, const char *text)
@@ -346,10 +358,8 @@ field_mean_julian(FieldParser *p, const char *text)
 static ParseStatus
 mean_zone_or_run(FieldParser *p, char *text)
 {
-    if (!is_digit(text[0]) && p->expect == WORD_UNKNOWN) {
-        snprintf(p->out->zone, sizeof p->out->zone, "%s", text);
-        return PARSE_ZONE_NAME;
-    }
+    if (!is_digit(text[0]) && p->expect == WORD_UNKNOWN)
+        return field_mean_zone(p, text, PARSE_ZONE_NAME);
     WordKind expect = p->expect;
     p->expect = WORD_UNKNOWN;
     if (expect == WORD_JULIAN_DAY)
@@ -443,7 +453,7 @@ mean_word(FieldParser *p, const char *text)
     case WORD_IGNORED:
         return PARSE_OK;
     case WORD_UNKNOWN:
-        break;
+        return field_mean_zone(p, text, PARSE_BAD);
     }
     return PARSE_BAD;
 }

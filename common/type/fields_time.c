@@ -94,7 +94,9 @@ mean_word(FieldParser *p, const char *text, const Field *next)
         return PARSE_OK;
     case WORD_IGNORED:
         return PARSE_OK;
-    case WORD_UNKNOWN: case WORD_MONTH: case WORD_WEEKDAY: case WORD_DAY_OFFSET: case WORD_EPOCH: case WORD_INFINITE:
+    case WORD_UNKNOWN:
+        return field_mean_zone(p, text, PARSE_BAD);
+    case WORD_MONTH: case WORD_WEEKDAY: case WORD_DAY_OFFSET: case WORD_EPOCH: case WORD_INFINITE:
         break;
     }
     return PARSE_BAD;
@@ -113,8 +115,7 @@ mean_field(FieldParser *p, u32 i)
             p->expect = WORD_UNKNOWN;
             return mean_run_and_offset(p, f->text);
         }
-        snprintf(p->out->zone, sizeof p->out->zone, "%s", f->text);
-        return PARSE_ZONE_NAME;
+        return field_mean_zone(p, f->text, PARSE_ZONE_NAME);
     case FIELD_AS_TIME:
         p->expect = WORD_UNKNOWN;
         return field_mean_time(p, f->text);
@@ -145,8 +146,11 @@ fields_parse_time(Str in, Parsed *ret)
     ParseStatus status = field_check_date(&p);
     if (status == PARSE_OK)
         status = field_check_clock(&p);
-    bool part_of_date = (p.known & KNOWN_FULL_DATE) && (p.known & KNOWN_FULL_DATE) != KNOWN_FULL_DATE && !p.out->has_zone;
-    if (status == PARSE_OK && (!(p.known & KNOWN_CLOCK) || part_of_date))
+    p.out->has_date = (p.known & KNOWN_FULL_DATE) == KNOWN_FULL_DATE;
+    bool part_of_date = (p.known & KNOWN_FULL_DATE) && !p.out->has_date && !p.out->has_zone;
+    i32 unused;
+    bool needs_date = p.out->named && !p.out->has_date && !zone_is_fixed(p.out->named, &unused);
+    if (status == PARSE_OK && (!(p.known & KNOWN_CLOCK) || part_of_date || needs_date))
         status = PARSE_BAD;
     return status;
 }

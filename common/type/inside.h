@@ -11,6 +11,7 @@
 #include "common/type/datetime.h"
 #include "common/type/numeric.h"
 #include "common/type/type.h"
+#include "common/type/zone.h"
 
 enum { OUT_MAX = 128 };
 
@@ -80,12 +81,19 @@ bool date_valid(i64 days);
 bool timestamp_valid(i64 us);
 /* t is the wall clock of a zone offset_us east of UTC. */
 bool timestamp_from_local(const CivilTime *t, i64 offset_us, i64 *ret_us);
+bool timestamp_from_zone(const CivilTime *t, const Zone *zone, i64 *ret_us);
+/* The session's zone; NULL is UTC. */
+static inline const Zone *
+format_zone(const TypeFormat *f)
+{
+    return f ? f->zone : NULL;
+}
 bool date_in(const TypeFormat *f, Str in, i32 *ret, Error *err);
 /* t tells TIMESTAMP (local, a zone in the text is ignored) from TIMESTAMPTZ. */
 bool timestamp_in(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, Error *err);
 u32 date_out(i32 days, char *to);
 u32 timestamp_out(i64 us, char *to);
-u32 timestamptz_out(i64 us, i32 tz_offset_s, char *to);
+u32 timestamptz_out(i64 us, const Zone *zone, char *to);
 u32 offset_out(i32 offset_s, char *to);
 /* Round to typmod's decimals of a second, -1 = leave. */
 i64 timestamp_typmod(i64 us, i32 typmod);
@@ -107,6 +115,8 @@ bool uuid_in(Str in, Pair *ret, Error *err);
 u32 uuid_out(const Pair *v, char *to);
 
 /* time.c */
+/* The offset of the session's zone at this time of the current day. */
+i32 offset_today_s(const TypeFormat *f, i64 time_us);
 bool time_in(const TypeFormat *f, i32 typmod, Str in, i64 *ret, Error *err);
 bool timetz_in(const TypeFormat *f, i32 typmod, Str in, Pair *ret, Error *err);
 u32 time_out(i64 us, char *to);

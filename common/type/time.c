@@ -65,28 +65,49 @@ iso_time(Str in, i64 *ret)
     return true;
 }
 
-static i64
-session_offset_s(const TypeFormat *f)
+i32
+offset_today_s(const TypeFormat *f, i64 time_us)
 {
-    return f ? f->tz_offset_s : 0;
+    const Zone *zone = format_zone(f);
+    if (!zone)
+        return 0;
+    i64 now = zone_to_local(zone, env->wall_us());
+    return zone_offset_of_local_s(zone, now - time_of_day(now) + time_us);
+}
+
+/* The zone of a text, which names one only beside a date when its offset changes; else the session's, on the date of the text or of today. */
+static i32
+offset_of_text_s(const TypeFormat *f, const Parsed *p, i64 time_us)
+{
+    i32 offset_s = 0;
+    i64 local;
+    if (p->named) {
+        if (zone_is_fixed(p->named, &offset_s))
+            return offset_s;
+    } else if (p->has_zone)
+        return p->offset_s;
+    if (!p->has_date)
+        return offset_today_s(f, time_us);
+    const Zone *zone = p->named ? p->named : format_zone(f);
+    return zone && timestamp_from_local(&p->t, 0, &local) ? zone_offset_of_local_s(zone, local) : 0;
 }
 
 /* *ret_offset_s: the zone of the text or the session's. */
 static bool
 read_time(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, i32 *ret_offset_s, Error *err)
 {
-    *ret_offset_s = (i32)session_offset_s(f);
-    if (!iso_time(in, ret)) {
+    if (iso_time(in, ret)) {
+        *ret_offset_s = t == TYPE_TIMETZ ? offset_today_s(f, *ret) : 0;
+    } else {
         Parsed p;
         ParseStatus status = fields_parse_time(in, &p);
         if (status != PARSE_OK)
             return datetime_say_why(status, &p, t, in, err);
-        if (p.has_zone)
-            *ret_offset_s = p.offset_s;
         if (p.kind == PARSED_NOW)
-            *ret = time_of_day(env->wall_us() + session_offset_s(f) * 1000000);
+            *ret = time_of_day(zone_to_local(format_zone(f), env->wall_us()));
         else
             *ret = (((i64)p.t.hour * 60 + p.t.minute) * 60 + p.t.second) * 1000000 + p.t.usec;
+        *ret_offset_s = offset_of_text_s(f, &p, *ret);
     }
     *ret = timestamp_typmod(*ret, typmod);
     return true;

@@ -170,7 +170,7 @@ typedef enum IntervalStyle {
 
 /* ---- text and binary forms; exactly PostgreSQL's, with DateStyle ISO, MDY ---- */
 typedef struct TypeFormat {
-    i32 tz_offset_s;        /* seconds east of UTC in which timestamptz is shown and read without a zone */
+    const struct Zone *zone; /* in which timestamptz is shown and read without a zone; NULL is UTC */
     i32 extra_float_digits; /* > 0: shortest round trip (the default, 1) */
     bool bytea_escape;      /* bytea_output = escape, else hex */
     u8 interval_style;      /* IntervalStyle */
@@ -179,7 +179,7 @@ typedef struct TypeFormat {
 static inline bool
 format_equal(const TypeFormat *a, const TypeFormat *b)
 {
-    return a->tz_offset_s == b->tz_offset_s && a->extra_float_digits == b->extra_float_digits && a->bytea_escape == b->bytea_escape &&
+    return a->zone == b->zone && a->extra_float_digits == b->extra_float_digits && a->bytea_escape == b->bytea_escape &&
            a->interval_style == b->interval_style;
 }
 

@@ -370,7 +370,7 @@ i64_out(const TypeFormat *f, TypeId t, i64 v, char *to)
     if (t == TYPE_TIMESTAMP)
         return timestamp_out(v, to);
     if (t == TYPE_TIMESTAMPTZ)
-        return timestamptz_out(v, f ? f->tz_offset_s : 0, to);
+        return timestamptz_out(v, format_zone(f), to);
     if (t == TYPE_TIME)
         return time_out(v, to);
     return digits_i64(v, to);

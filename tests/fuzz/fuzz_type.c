@@ -7,6 +7,7 @@
  */
 #include "common/type/interval.h"
 #include "common/type/type.h"
+#include "common/type/zone.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2 || size > UINT32_MAX / 2)
         return 0;
     TypeId t = (TypeId)(1 + data[0] % (TYPE_COUNT - 1));
-    TypeFormat f = {.tz_offset_s = data[1] & 64 ? -19800 : 0, .extra_float_digits = 1, .bytea_escape = data[1] & 4, .interval_style = data[1] & 3};
+    TypeFormat f = {.zone = data[1] & 64 ? zone_find("<-05:30>+05:30") : NULL, .extra_float_digits = 1, .bytea_escape = data[1] & 4, .interval_style = data[1] & 3};
     i32 typmod = type_has_precision(t) || type_has_length(t) ? TYPMODS[(data[1] >> 3) % COUNT_OF(TYPMODS)] : -1;
     Arena *a = arena_new("fuzz", (size_t)1 << 28, NULL);
     size_t n = size - 2;

@@ -18,7 +18,7 @@
 enum { COLUMNS_MAX = 256, ROWS = 5, NULL_ROW = 1, LAST_ROW = 4, MODES = 3 };
 
 static Arena *mem;
-static const TypeFormat FORMAT = {.tz_offset_s = 0, .extra_float_digits = 1};
+static const TypeFormat FORMAT = {.extra_float_digits = 1};
 static Vec columns[COLUMNS_MAX];
 static u32 column_count;
 

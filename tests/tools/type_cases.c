@@ -18,7 +18,7 @@ static u64 state;
 static bool as_sql;
 static Arena *arena;
 static ByteBuf buf;
-static const TypeFormat FORMAT = {.tz_offset_s = 0, .extra_float_digits = 1};
+static const TypeFormat FORMAT = {.extra_float_digits = 1};
 
 static u64
 roll(u64 below)

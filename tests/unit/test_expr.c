@@ -38,7 +38,7 @@ dict_decode(const DictShm *d, const u32 *codes, u32 count, Str *out)
 
 /* ---- building ---- */
 static Arena *mem, *scratch;
-static const TypeFormat FORMAT = {.tz_offset_s = 0, .extra_float_digits = 1};
+static const TypeFormat FORMAT = {.extra_float_digits = 1};
 static Value params[8];
 static ExprEnv expr_env = {.params = params, .param_count = 8, .format = &FORMAT, .now_us = 1000000,
                            .role_name = "root", .database = "db"};

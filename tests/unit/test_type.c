@@ -1,4 +1,5 @@
 /* test_type.c: facts, text and binary forms, casts and order of single values, with answers taken from PostgreSQL. */
+#include "common/type/zone.h"
 #include "tests/unit/type_text.h"
 
 START_TEST(facts_agree_with_the_table)
@@ -146,7 +147,7 @@ START_TEST(casts)
     ck_assert_str_eq(cast(TYPE_DATE, "2026-11-30", TYPE_TIMESTAMP, -1), "2026-11-30 00:00:00");
     ck_assert_str_eq(cast(TYPE_DATE, "5874897-12-31", TYPE_TIMESTAMP, -1), "22008 date out of range for timestamp");
     ck_assert_str_eq(cast(TYPE_DATE, "-infinity", TYPE_TIMESTAMPTZ, -1), "-infinity");
-    TypeFormat east = {.tz_offset_s = 7200};
+    TypeFormat east = {.zone = zone_find("<+02>-02")};
     Value v = {.type = TYPE_TIMESTAMP, .typmod = -1, .i64v = 0}, out;
     ck_assert(value_cast(arena, &east, &v, TYPE_TIMESTAMPTZ, -1, true, &out, NULL));
     ck_assert_int_eq(out.i64v, -7200000000LL);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 static Arena *arena;
-static TypeFormat FORMAT = {.tz_offset_s = 0, .extra_float_digits = 1};
+static TypeFormat FORMAT = {.extra_float_digits = 1};
 static ByteBuf buf;
 
 /* The text that `in`, read as t, is written as; or the error's SQLSTATE and message. */
