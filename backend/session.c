@@ -63,14 +63,19 @@ session_report_parameters(Session *s)
 }
 
 void
-session_notice(Session *s, ReplySeverity severity, ErrCode code, const char *text)
+session_notice_fields(Session *s, ReplySeverity severity, const Error *err)
 {
     const char *least = guc_text(s->guc, GUC_client_min_messages);
+    if (strcmp(least, "error") != 0 && (severity != REPLY_NOTICE || strcmp(least, "warning") != 0))
+        reply_error(s->wire, severity, err);
+}
+
+void
+session_notice(Session *s, ReplySeverity severity, ErrCode code, const char *text)
+{
     Error err;
-    if (strcmp(least, "error") == 0 || (severity == REPLY_NOTICE && strcmp(least, "warning") == 0))
-        return;
     error_set(&err, code, "%s", text);
-    reply_error(s->wire, severity, &err);
+    session_notice_fields(s, severity, &err);
 }
 
 /* ---- statements ---- */

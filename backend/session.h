@@ -140,6 +140,8 @@ void session_statement_end(Session *s, bool complete);
 /* The catalog at the running statement's snapshot: it has looked at data then. */
 const Root *session_root(Session *s);
 void session_notice(Session *s, ReplySeverity severity, ErrCode code, const char *text);
+/* The same with whatever else err says. */
+void session_notice_fields(Session *s, ReplySeverity severity, const Error *err);
 
 /* ---- transaction.c ---- */
 /* A message begins one when there is none. */

@@ -12,11 +12,25 @@
 #include <stdio.h>
 
 __thread Catch *current_catch;
+static __thread void (*add_context)(void *of, Error *err); /* NULL: none */
+static __thread void *context_of;
 
 static NORETURN void
 jump(void)
 {
+    if (add_context) {
+        void (*add)(void *, Error *) = add_context;
+        add_context = NULL;
+        add(context_of, &current_catch->error);
+    }
     longjmp(current_catch->jump, 1);
+}
+
+void
+err_context(void (*add)(void *of, Error *err), void *of)
+{
+    add_context = add;
+    context_of = of;
 }
 
 static void

@@ -28,6 +28,9 @@ NORETURN void err_throw_at(u32 position, ErrCode code, const char *format, ...) 
 NORETURN void err_throw_fatal(ErrCode code, const char *format, ...) PRINTF_LIKE(2, 3);
 NORETURN void err_rethrow(const Error *err);
 NORETURN void err_rethrow_fatal(const Error *err);
+/* From now on an error of this thread is shown to `add`, which may say in its context where it happened; it must not throw. The first error ends that;
+ * add NULL does, too. */
+void err_context(void (*add)(void *of, Error *err), void *of);
 /* For arenas of the backend: throws 53200. */
 void arena_full_throw(Arena *arena, size_t wanted_bytes);
 

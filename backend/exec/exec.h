@@ -40,10 +40,11 @@ void exec_close(Exec *e);
  * EXEC_REPLAN: nothing happened, bind and plan again. Throws. */
 ExecOutcome exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returning);
 
-/* COPY FROM: rows arrive in batches of physical vectors, one a target column of the plan, decoded text. */
+/* COPY FROM: rows arrive in batches of physical vectors, one a target column of the plan, decoded text. defaults: of each target column a byte a row, 1: its
+ * DEFAULT instead; NULL: of no row. Rows that WHERE does not want are not counted. */
 typedef struct ExecCopy ExecCopy;
 ExecCopy *exec_copy_begin(ExecContext *ctx, const Plan *plan);
-void exec_copy_rows(ExecCopy *c, const Batch *b);
+void exec_copy_rows(ExecCopy *c, const Batch *b, const u8 *const *defaults);
 ExecOutcome exec_copy_end(ExecCopy *c, u64 *ret_rows);
 void exec_copy_abort(ExecCopy *c);
 

@@ -36,7 +36,10 @@ typedef struct Writer {
     Vec *vecs;
     VecBuf *convert, *text;
     Vec *null_vecs;       /* a column of NULLs for every missing one */
-    Eval *defaults;       /* COPY: of the missing columns that have one; by column, expr NULL: none */
+    Eval *defaults;       /* COPY: of the columns that may need theirs; by column, expr NULL: none */
+    VecBuf *merged;       /* COPY: values and defaults of one column; with `defaults` */
+    Eval where;           /* COPY: expr NULL: none */
+    VecBuf *kept;
     u64 rows;
     Returning *returning; /* NULL: none */
     Seen *seen;           /* UPDATE … FROM, DELETE … USING; NULL: a row comes once */
@@ -64,6 +67,32 @@ set_null_column(Writer *w, u32 i, Arena *a, u32 count)
     w->vecs[i] = *v;
 }
 
+static void
+eval_default(Writer *w, u32 column, const Batch *b, Vec *ret)
+{
+    const ColumnDef *c = &w->def->columns[column];
+    eval_run(&w->defaults[column], &w->exec->workers[0], b, ret);
+    vec_convert(w->exec->arena, ret, b->count, (TypeId)c->type, c->typmod, (PhysType)c->phys, c->scale, &w->convert[column]);
+}
+
+/* The column's DEFAULT in the rows that want it. */
+static void
+merge_default(Writer *w, u32 column, const Batch *b, const u8 *wanted)
+{
+    Vec value, *v = &w->vecs[column];
+    VecBuf *buf = &w->merged[column];
+    u32 width = phys_width(v->phys);
+    eval_default(w, column, b, &value);
+    vecbuf_need(w->exec->arena, buf, v->phys, VEC_SIZE);
+    memcpy(buf->data, v->data, (size_t)b->count * width);
+    for (u32 i = 0; i < b->count; i++) {
+        buf->nulls[i] = wanted[i] ? VEC_NULL(&value, i) : VEC_NULL(v, i);
+        if (wanted[i])
+            memcpy((u8 *)buf->data + (size_t)i * width, (const u8 *)value.data + (size_t)(value.is_const ? 0 : i) * width, width);
+    }
+    *v = (Vec){.phys = v->phys, .scale = v->scale, .data = buf->data, .null_mask = buf->nulls};
+}
+
 /* The batch for txn: one vector a column, of its physical form. */
 static void
 shape_batch(Writer *w, const Batch *b, Batch *ret)
@@ -71,9 +100,7 @@ shape_batch(Writer *w, const Batch *b, Batch *ret)
     Arena *a = w->exec->arena;
     for (u32 i = 0; i < w->column_count; i++) {
         if (w->from[i] < 0 && w->defaults && w->defaults[i].expr) {
-            const ColumnDef *c = &w->def->columns[i];
-            eval_run(&w->defaults[i], &w->exec->workers[0], b, &w->vecs[i]);
-            vec_convert(a, &w->vecs[i], b->count, (TypeId)c->type, c->typmod, (PhysType)c->phys, c->scale, &w->convert[i]);
+            eval_default(w, i, b, &w->vecs[i]);
             continue;
         }
         if (w->from[i] < 0) {
@@ -345,22 +372,53 @@ exec_copy_begin(ExecContext *ctx, const Plan *plan)
     if (c->replan)
         return c;
     open_insert(&c->writer, e, table, plan->stmt);
-    if (plan->stmt->default_count)
+    if (plan->stmt->default_count) {
         c->writer.defaults = ARENA_ARRAY(e->arena, Eval, c->writer.column_count);
+        c->writer.merged = ARENA_ARRAY(e->arena, VecBuf, c->writer.column_count);
+    }
+    if (plan->copy_where) {
+        eval_open(&c->writer.where, &e->workers[0], plan->copy_where);
+        c->writer.kept = ARENA_ARRAY(e->arena, VecBuf, c->writer.column_count + 1);
+    }
     for (u32 i = 0; i < plan->stmt->default_count; i++)
         eval_open(&c->writer.defaults[plan->stmt->defaults[i].attribute - 1], &e->workers[0], &plan->defaults[i]);
     return c;
 }
 
-void
-exec_copy_rows(ExecCopy *c, const Batch *b)
+/* The rows that WHERE wants; the columns become new vectors. */
+static void
+keep_wanted(Writer *w, Batch *b)
 {
+    Arena *a = w->exec->arena;
+    Vec truth;
+    u16 wanted[VEC_SIZE];
+    u32 count = 0;
+    eval_run(&w->where, &w->exec->workers[0], b, &truth);
+    for (u32 i = 0; i < b->count; i++)
+        if (!VEC_NULL(&truth, i) && VEC_AT(&truth, u8, i))
+            wanted[count++] = (u16)i;
+    for (u32 c = 0; count && count < b->count && c < w->column_count; c++) {
+        Vec all = w->vecs[c];
+        vec_take(a, &all, wanted, count, &w->kept[c], &w->vecs[c]);
+    }
+    b->count = count;
+}
+
+void
+exec_copy_rows(ExecCopy *c, const Batch *b, const u8 *const *defaults)
+{
+    Writer *w = &c->writer;
     if (c->replan)
         return;
     Batch shaped;
-    shape_batch(&c->writer, b, &shaped);
-    c->writer.rows += b->count;
-    txn_insert(c->writer.write, &shaped);
+    shape_batch(w, b, &shaped);
+    for (u32 i = 0; i < c->stmt->column_count; i++)
+        if (defaults[i])
+            merge_default(w, c->stmt->columns[i], b, defaults[i]);
+    if (w->where.expr)
+        keep_wanted(w, &shaped);
+    w->rows += shaped.count;
+    txn_insert(w->write, &shaped);
 }
 
 ExecOutcome

@@ -15,7 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { RETRY_BYTES = 64 * 1024, SHOWN_BYTES = 100 };
+enum { RETRY_BYTES = 64 * 1024, SHOWN_BYTES = COPY_SHOWN_BYTES };
 
 static void
 free_buffers(void *what)
@@ -48,7 +48,7 @@ fast_kind(TypeId type, PhysType phys)
 }
 
 static void
-init_field(Arena *a, CopyField *f, const CopyColumn *def)
+init_field(Arena *a, CopyField *f, const CopyColumn *def, bool defaults)
 {
     f->def = *def;
     f->phys = phys_of(def->type, def->typmod);
@@ -60,6 +60,7 @@ init_field(Arena *a, CopyField *f, const CopyColumn *def)
     f->fast = rounds ? FAST_NONE : fast_kind(def->type, f->phys);
     f->data = arena_zalloc(a, (size_t)f->width * VEC_SIZE);
     f->nulls = arena_zalloc(a, VEC_SIZE);
+    f->defaults = defaults ? arena_zalloc(a, VEC_SIZE) : NULL;
 }
 
 static void
@@ -72,11 +73,17 @@ init_stops(CopyIn *c)
     }
 }
 
-/* Numbers, dates and booleans are told from delimiters and null texts by their first byte. */
+/* Numbers, dates and booleans are told from delimiters, null and default texts by their first byte. */
 static bool
 part_of_values(u8 ch)
 {
     return (ch >= '0' && ch <= '9') || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch && strchr("+-.: ", ch));
+}
+
+static bool
+begins_values(Str s)
+{
+    return s.len && part_of_values((u8)s.ptr[0]);
 }
 
 CopyIn *
@@ -90,13 +97,14 @@ copy_new(Arena *a, const CopySpec *spec)
     c->delimiter = (u8)(spec->delimiter ? spec->delimiter : csv ? ',' : '\t');
     c->quote = (u8)(spec->quote ? spec->quote : '"');
     c->escape = (u8)(spec->escape ? spec->escape : (char)c->quote);
-    c->fast = !part_of_values(c->delimiter) && (c->spec.null_text.len == 0 || !part_of_values((u8)c->spec.null_text.ptr[0]));
+    c->fast = !part_of_values(c->delimiter) && !begins_values(c->spec.null_text) && !begins_values(spec->default_text);
     init_stops(c);
     c->header_pending = spec->header || spec->header_match;
     c->fields = arena_zalloc(a, spec->column_count * sizeof *c->fields);
     c->vecs = arena_zalloc(a, spec->column_count * sizeof *c->vecs);
     for (u32 i = 0; i < spec->column_count; i++)
-        init_field(a, &c->fields[i], &spec->columns[i]);
+        init_field(a, &c->fields[i], &spec->columns[i], spec->has_default_text);
+    c->defaults = arena_zalloc(a, spec->column_count * sizeof *c->defaults);
     arena_hook(a, free_buffers, c);
     c->rows = arena_new("copy rows", 0, arena_full_throw);
     c->value = arena_new("copy value", 0, arena_full_throw);
@@ -106,9 +114,9 @@ copy_new(Arena *a, const CopySpec *spec)
 }
 
 u64
-copy_line(const CopyIn *c)
+copy_skipped(const CopyIn *c)
 {
-    return c->line;
+    return c->skipped;
 }
 
 static void
@@ -120,10 +128,18 @@ hand_over(CopyIn *c)
         CopyField *f = &c->fields[i];
         c->vecs[i] = (Vec){.phys = f->phys, .scale = f->scale, .data = f->data, .null_mask = f->any_null ? f->nulls : NULL};
         f->any_null = false;
+        c->defaults[i] = f->any_default ? f->defaults : NULL;
     }
     Batch b = {.count = c->row, .column_count = c->spec.column_count, .columns = c->vecs};
     c->row = 0;
-    c->spec.rows(c->spec.ctx, &b);
+    c->handing = true;
+    c->spec.rows(c->spec.ctx, &b, c->defaults);
+    c->handing = false;
+    for (u32 i = 0; i < c->spec.column_count; i++)
+        if (c->defaults[i]) {
+            memset(c->fields[i].defaults, 0, VEC_SIZE);
+            c->fields[i].any_default = false;
+        }
     arena_reset(c->rows);
     c->heap = c->heap_end = NULL;
 }
@@ -191,16 +207,41 @@ examine_line(const CopyIn *c)
     return line;
 }
 
-static NORETURN void
-throw_at_line(CopyIn *c, const Line *line, Error *err, bool with_text)
+static void
+say_line(CopyIn *c, const Line *line, Error *err, bool with_text)
 {
     char shown[SHOWN_BYTES + 4];
+    c->told = true;
     if (with_text && line) {
         shorten(shown, c->line_start, line->len);
         error_context(err, "COPY %s, line %llu: \"%s\"", c->spec.relation, (unsigned long long)c->line, shown);
     } else
         error_context(err, "COPY %s, line %llu", c->spec.relation, (unsigned long long)c->line);
+}
+
+static NORETURN void
+throw_at_line(CopyIn *c, const Line *line, Error *err, bool with_text)
+{
+    say_line(c, line, err, with_text);
     err_rethrow(err);
+}
+
+/* A key that is there twice is found when the rows are written: its line is not known. */
+void
+copy_add_context(void *of, Error *err)
+{
+    CopyIn *c = of;
+    if (c->told)
+        return;
+    if (err->code == ERR_UNIQUE_VIOLATION) {
+        error_context(err, "COPY %s", c->spec.relation);
+    } else if (c->line_start && c->handing && c->spec.kind != COPY_KIND_BINARY) {
+        Line line = examine_line(c);
+        say_line(c, &line, err, true);
+    } else {
+        c->line += !c->line_start && !c->handing && !c->finishing; /* it waits for this one */
+        say_line(c, NULL, err, false);
+    }
 }
 
 /* PostgreSQL has no line yet when it finds this: the context has no text. */
@@ -265,6 +306,7 @@ copy_value_error(CopyIn *c, const CopyField *f, Error *err, const Str *value)
 {
     char shown[SHOWN_BYTES + 4], before[sizeof err->context + 1]; /* what the reader of the value said of its place */
     err->position = 0;
+    c->told = true;
     snprintf(before, sizeof before, "%s%s", err->context, err->context[0] ? "\n" : "");
     if (c->spec.kind != COPY_KIND_BINARY && judge_line(c).fields > c->spec.column_count) {
         c->line -= examine_line(c).ends; /* counted again there */
@@ -278,6 +320,28 @@ copy_value_error(CopyIn *c, const CopyField *f, Error *err, const Str *value)
         error_context(err, "%sCOPY %s, line %llu, column %.*s", before, c->spec.relation, (unsigned long long)c->line, (int)f->def.name.len,
                       f->def.name.ptr);
     err_rethrow(err);
+}
+
+bool
+copy_leave_out(CopyIn *c, CopyField *f, const Error *err, Str value)
+{
+    if (!c->spec.ignore_errors || strncmp(errcode_sqlstate(err->code), "22", 2) != 0)
+        return false;
+    if (!c->bad) {
+        c->bad = f;
+        shorten(c->bad_value, (const u8 *)value.ptr, value.len);
+    }
+    return true;
+}
+
+void
+copy_no_default(CopyIn *c, const CopyField *f)
+{
+    Error err;
+    Line line = judge_line(c);
+    error_set(&err, ERR_BAD_COPY_FILE_FORMAT, "unexpected default marker in COPY data");
+    error_detail(&err, "Column \"%.*s\" has no default value.", (int)f->def.name.len, f->def.name.ptr);
+    throw_at_line(c, &line, &err, true);
 }
 
 /* ---- lines ---- */
@@ -362,6 +426,18 @@ region_end(const CopyIn *c, const u8 *data, size_t len)
     return nl > cr ? nl + 1 : cr ? cr + 1 : NULL;
 }
 
+/* The row just read is left out. */
+static void
+leave_out(CopyIn *c)
+{
+    c->row--;
+    c->skipped++;
+    for (u32 i = 0; i < c->spec.column_count && c->spec.has_default_text; i++)
+        c->fields[i].defaults[c->row] = 0;
+    if (c->spec.skipped)
+        c->spec.skipped(c->spec.ctx, c->line, c->bad->def.name, c->bad_value);
+}
+
 /* Rows of [data, data + len); returns the bytes used. */
 static size_t
 parse(CopyIn *c, const u8 *data, size_t len)
@@ -371,13 +447,17 @@ parse(CopyIn *c, const u8 *data, size_t len)
     c->limit = data + len;
     while ((end && p < end && !c->done) || (binary && c->finishing && !c->binary_head_read)) {
         c->line_start = p;
+        c->bad = NULL;
+        c->hand_row = c->spec.row_alone;
         const u8 *next = c->spec.kind == COPY_KIND_TEXT  ? copy_text_row(c, p, end)
                          : c->spec.kind == COPY_KIND_CSV ? copy_csv_row(c, p, end)
                                                          : copy_binary_row(c, p, end);
         if (!next)
             break;
         p = next;
-        if (c->row == VEC_SIZE)
+        if (UNLIKELY(c->bad != NULL))
+            leave_out(c);
+        if (c->row == VEC_SIZE || UNLIKELY(c->hand_row))
             hand_over(c);
     }
     c->line_start = NULL;

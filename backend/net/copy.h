@@ -18,20 +18,26 @@ typedef struct CopyColumn {
     TypeId type;
     i32 typmod;
     bool force_null, force_not_null; /* csv */
+    bool not_null, has_default;
 } CopyColumn;
 
 typedef struct CopySpec {
     CopyKind kind;
     bool header, header_match;
     char delimiter, quote, escape; /* 0: the format's default */
-    bool has_null_text;
-    Str null_text;
+    bool has_null_text, has_default_text;
+    Str null_text, default_text; /* default_text: what stands for the column's DEFAULT */
+    bool ignore_errors;          /* rows with a value that its type cannot read are left out (class 22, what value_in says) */
+    bool row_alone;              /* batches of one row: an error of `rows` may be the row's */
     const char *relation;
     u32 column_count;
     const CopyColumn *columns;
     TypeFormat format;
-    /* Called with up to VEC_SIZE rows, a vector a column, decoded text; all of it valid during the call. May throw. */
-    void (*rows)(void *ctx, const Batch *b);
+    /* Called with up to VEC_SIZE rows, a vector a column, decoded text; all of it valid during the call. defaults: of each column a byte a row, 1: the
+     * DEFAULT is wanted; NULL: of no row. A row with a NULL for a column that is not_null is the last of its batch. May throw. */
+    void (*rows)(void *ctx, const Batch *b, const u8 *const *defaults);
+    /* A row is left out; NULL: nobody wants to know. */
+    void (*skipped)(void *ctx, u64 line, Str column, const char *value);
     void *ctx;
 } CopySpec;
 
@@ -43,7 +49,9 @@ CopyIn *copy_new(Arena *a, const CopySpec *spec);
 void copy_feed(CopyIn *c, const u8 *data, size_t len);
 /* The client said that it was all: the last line need not be terminated. */
 void copy_finish(CopyIn *c);
-/* Rows parsed so far, and "COPY t, line n" for errors that are found later. */
-u64 copy_line(const CopyIn *c);
+/* Rows left out. */
+u64 copy_skipped(const CopyIn *c);
+/* For err_context(): "COPY t, line n: …" of the line that is being read or has just been handed over. `of` is the CopyIn. */
+void copy_add_context(void *of, Error *err);
 
 #endif

@@ -16,9 +16,11 @@ enum { HEAD_BYTES = 19, FLAG_OIDS = 1 << 16, NUMERIC_HEAD_BYTES = 8, LONGEST = 0
 
 static const u8 SIGNATURE[11] = {'P', 'G', 'C', 'O', 'P', 'Y', '\n', 0xff, '\r', '\n', 0};
 
+/* PostgreSQL reads the head before there is a line. */
 static NORETURN void
-bad_head(const char *message)
+bad_head(CopyIn *c, const char *message)
 {
+    c->told = true;
     err_throw(ERR_BAD_COPY_FILE_FORMAT, "%s", message);
 }
 
@@ -27,20 +29,20 @@ read_head(CopyIn *c, const u8 *p, const u8 *end)
 {
     size_t have = (size_t)(end - p);
     if ((have && memcmp(p, SIGNATURE, MIN(have, sizeof SIGNATURE)) != 0) || (c->finishing && have < sizeof SIGNATURE))
-        bad_head("COPY file signature not recognized");
+        bad_head(c, "COPY file signature not recognized");
     if (c->finishing && have < HEAD_BYTES)
-        bad_head(have < 15 ? "invalid COPY file header (missing flags)" : "invalid COPY file header (missing length)");
+        bad_head(c, have < 15 ? "invalid COPY file header (missing flags)" : "invalid COPY file header (missing length)");
     if (have < HEAD_BYTES)
         return NULL;
     u32 flags = get_be32(p + 11), extension = get_be32(p + 15);
     if (flags & FLAG_OIDS)
-        bad_head("invalid COPY file header (WITH OIDS)");
+        bad_head(c, "invalid COPY file header (WITH OIDS)");
     if (flags >> 16)
-        bad_head("unrecognized critical flags in COPY file header");
+        bad_head(c, "unrecognized critical flags in COPY file header");
     if (extension > INT32_MAX)
-        bad_head("invalid COPY file header (missing length)");
+        bad_head(c, "invalid COPY file header (missing length)");
     if (c->finishing && have - HEAD_BYTES < extension)
-        bad_head("invalid COPY file header (wrong length)");
+        bad_head(c, "invalid COPY file header (wrong length)");
     if (have - HEAD_BYTES < extension)
         return NULL;
     c->binary_head_read = true;
@@ -193,6 +195,7 @@ copy_binary_row(CopyIn *c, const u8 *p, const u8 *end)
         Error err;
         error_set(&err, ERR_BAD_COPY_FILE_FORMAT, "row field count is %d, expected %u", count, c->spec.column_count);
         error_context(&err, "COPY %s, line %llu", c->spec.relation, (unsigned long long)c->line);
+        c->told = true;
         err_rethrow(&err);
     }
     for (i32 i = 0; i < count; i++) {

@@ -85,6 +85,8 @@ store(CopyIn *c, CopyField *f, const CsvField *t)
     bool may_be_null = t->quoted ? f->def.force_null : !f->def.force_not_null;
     if (may_be_null && is_null_text(c, t))
         copy_store_null(c, f);
+    else if (UNLIKELY(c->spec.has_default_text) && !t->quoted && str_eq(t->text, c->spec.default_text))
+        copy_store_default(c, f);
     else if (f->fast == FAST_STR)
         copy_store_str(c, f, t->text, !t->odd);
     else

@@ -10,6 +10,8 @@
 
 #include "backend/net/copy.h"
 
+enum { COPY_SHOWN_BYTES = 100 };
+
 typedef enum CopyEol { EOL_UNKNOWN, EOL_NL, EOL_CR, EOL_CRNL } CopyEol;
 
 /* How a column's values are read fast; FAST_NONE: through value_in. */
@@ -25,8 +27,8 @@ typedef struct CopyField {
     u32 width;
     u32 chars_max; /* varchar(n), else 0 */
     i64 dec_limit; /* D64: 10^precision */
-    u8 *data, *nulls;
-    bool any_null;
+    u8 *data, *nulls, *defaults; /* defaults: NULL when nothing stands for it */
+    bool any_null, any_default;
 } CopyField;
 
 struct CopyIn {
@@ -37,7 +39,12 @@ struct CopyIn {
     bool fast; /* the delimiter and the null text cannot be taken for parts of numbers */
     CopyField *fields;
     Vec *vecs;
+    const u8 **defaults; /* of each column, for `rows` */
     u32 row;             /* rows in the vectors */
+    bool hand_row;       /* the row is the last of its batch */
+    CopyField *bad;      /* ignore_errors: the column whose value leaves the row out; NULL: none */
+    char bad_value[COPY_SHOWN_BYTES + 4];
+    u64 skipped;
     Arena *rows, *value; /* text of the batch; scratch of one value */
     u8 *heap, *heap_end; /* a chunk of `rows` */
     ByteBuf carry;       /* input that no row has used yet */
@@ -49,6 +56,7 @@ struct CopyIn {
     const u8 *line_start, *limit;         /* of the row being parsed, for messages */
     bool binary_head_read;
     u32 added;                            /* bytes of the line end that the last line did not have */
+    bool handing, told;                   /* a batch is with `rows`; the error says its place already */
 };
 
 /* One row from [p, end); *end[-1] is a line end, data reaches to limit. */
@@ -66,6 +74,7 @@ void copy_slow_value(CopyIn *c, CopyField *f, Str s);
 /* Text: checks UTF-8 (skipped when known to be ASCII) and length, copies. */
 void copy_store_str(CopyIn *c, CopyField *f, Str s, bool ascii);
 void copy_store_null(CopyIn *c, CopyField *f);
+void copy_store_default(CopyIn *c, CopyField *f);
 void copy_store_value(CopyIn *c, CopyField *f, const Value *v);
 
 /* copy.c */
@@ -77,8 +86,12 @@ bool copy_next_column(CopyIn *c, u32 column, const u8 **p);
 void copy_header_name(CopyIn *c, u32 index, Str name, bool is_null);
 void copy_header_end(CopyIn *c, u32 count);
 NORETURN void copy_line_error(CopyIn *c, const char *hint, const char *format, ...) PRINTF_LIKE(3, 4);
+/* The default text for a column without a DEFAULT. */
+NORETURN void copy_no_default(CopyIn *c, const CopyField *f);
 /* A text that its escapes made invalid. */
 NORETURN void copy_text_error(CopyIn *c, Error *err);
+/* Whether the error only leaves the row out; the field may then hold anything. */
+bool copy_leave_out(CopyIn *c, CopyField *f, const Error *err, Str value);
 /* Also says "extra data" instead when the line has too many fields: PostgreSQL counts them first. */
 NORETURN void copy_value_error(CopyIn *c, const CopyField *f, Error *err, const Str *value);
 

@@ -118,17 +118,21 @@ take_escapes_out(CopyIn *c, const u8 *p, const u8 *end)
 }
 
 static bool
-is_null_text(const CopyIn *c, const u8 *p, const u8 *end)
+is_text(Str want, const u8 *p, const u8 *end)
 {
     size_t n = (size_t)(end - p);
-    return n == c->spec.null_text.len && memcmp(p, c->spec.null_text.ptr, n) == 0;
+    return n == want.len && memcmp(p, want.ptr, n) == 0;
 }
 
 static void
 store(CopyIn *c, CopyField *f, const u8 *p, const TextField *t)
 {
-    if (is_null_text(c, p, t->after)) {
+    if (is_text(c->spec.null_text, p, t->after)) {
         copy_store_null(c, f);
+        return;
+    }
+    if (UNLIKELY(c->spec.has_default_text) && is_text(c->spec.default_text, p, t->after)) {
+        copy_store_default(c, f);
         return;
     }
     Str s = t->escaped ? take_escapes_out(c, p, t->after) : (Str){(const char *)p, (u32)(t->after - p)};
@@ -146,7 +150,7 @@ header_row(CopyIn *c, const u8 *p, const u8 *end)
         if (!t.after)
             return NULL;
         Str s = t.escaped ? take_escapes_out(c, p, t.after) : (Str){(const char *)p, (u32)(t.after - p)};
-        copy_header_name(c, i, s, is_null_text(c, p, t.after));
+        copy_header_name(c, i, s, is_text(c->spec.null_text, p, t.after));
         p = t.after + 1;
         if (t.mark || COPY_LINE_END(*t.after)) {
             const u8 *next = t.mark ? read_mark(c, t.after) : copy_end_line(c, t.after);

@@ -265,6 +265,19 @@ copy_store_null(CopyIn *c, CopyField *f)
     memset(f->data + (size_t)c->row * f->width, 0, f->width);
     f->nulls[c->row] = 1;
     f->any_null = true;
+    c->hand_row |= f->def.not_null;
+}
+
+void
+copy_store_default(CopyIn *c, CopyField *f)
+{
+    if (!f->def.has_default)
+        copy_no_default(c, f);
+    bool hand_row = c->hand_row;
+    copy_store_null(c, f);
+    c->hand_row = hand_row;
+    f->defaults[c->row] = 1;
+    f->any_default = true;
 }
 
 static char *
@@ -338,14 +351,17 @@ copy_slow_value(CopyIn *c, CopyField *f, Str s)
     Error err;
     check_text(c, f, s);
     arena_reset(c->value);
-    if (!value_in(c->value, &c->spec.format, f->def.type, f->def.typmod, s, &v, &err))
+    if (!value_in(c->value, &c->spec.format, f->def.type, f->def.typmod, s, &v, &err)) {
+        if (copy_leave_out(c, f, &err, s))
+            return;
         copy_value_error(c, f, &err, &s);
+    }
     copy_store_value(c, f, &v);
 }
 
 /* varchar(n): blanks beyond n characters are cut, anything else is too long. */
 static Str
-fit(CopyIn *c, const CopyField *f, Str s)
+fit(CopyIn *c, CopyField *f, Str s)
 {
     Error err;
     if (utf8_len(s) <= f->chars_max)
@@ -357,6 +373,8 @@ fit(CopyIn *c, const CopyField *f, Str s)
     for (u32 i = at; i < s.len; i++)
         if (s.ptr[i] != ' ') {
             error_set(&err, ERR_STRING_RIGHT_TRUNCATION, "value too long for type character varying(%u)", f->chars_max);
+            if (copy_leave_out(c, f, &err, s))
+                break;
             copy_value_error(c, f, &err, &s);
         }
     return (Str){s.ptr, at};

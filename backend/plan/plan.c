@@ -4,6 +4,7 @@
  *
  * INSERT … VALUES is made of cells: the targets' casts are put around each value, so that executing it needs no projection.
  */
+#include "backend/plan/expr_prog.h"
 #include "backend/plan/planner.h"
 
 /* e with the columns of relation 0 replaced by the cells of one VALUES row. */
@@ -149,6 +150,30 @@ plan_defaults(Planner *p, Plan *plan, const BStmt *stmt)
         plan->defaults[i] = plan_expr(p, stmt->defaults[i].expr, &NOTHING);
 }
 
+/* Slots: the columns of relation 0. A column that is missing in the data and may not be NULL is the error of the first row. */
+static void
+plan_copy_where(Planner *p, Plan *plan, const BStmt *stmt)
+{
+    const TableDef *t = catalog_table(p->root, stmt->table_id);
+    for (u32 c = 0; t && c < t->column_count; c++) {
+        bool given = t->columns[c].default_text.len > 0;
+        for (u32 i = 0; i < stmt->column_count && !given; i++)
+            given = stmt->columns[i] == c;
+        plan->copy_row_alone |= t->columns[c].not_null && !given;
+    }
+    if (!stmt->copy_where || !t)
+        return;
+    PlanNode source = {.kind = PN_VALUES, .slot_count = t->column_count, .slots = ARENA_ARRAY(p->arena, PlanSlot, t->column_count)};
+    for (u32 c = 0; c < t->column_count; c++) {
+        const ColumnDef *d = &t->columns[c];
+        source.slots[c] = (PlanSlot){.leaf = LEAF_COLUMN, .column = (u16)c, .type = (TypeId)d->type, .typmod = d->typmod, .phys = (PhysType)d->phys,
+                                     .scale = d->scale, .nullable = true};
+    }
+    plan->copy_where = ARENA_NEW(p->arena, PlanExpr);
+    *plan->copy_where = plan_expr(p, stmt->copy_where, &source);
+    plan->copy_row_alone |= expr_may_fail(stmt->copy_where);
+}
+
 /* EXISTS wants one row, and none of its columns. */
 static const BQuery *
 exists_query(Arena *a, const BQuery *q)
@@ -247,6 +272,7 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
         break;
     case BST_COPY_FROM:
         plan_defaults(&p, plan, stmt);
+        plan_copy_where(&p, plan, stmt);
         break;
     default:
         break;

@@ -41,7 +41,7 @@ typedef struct Binder {
 /* Where an expression stands, for messages and for what is allowed there. */
 typedef enum BindPlace {
     PLACE_TARGET, PLACE_WHERE, PLACE_ON, PLACE_GROUP, PLACE_HAVING, PLACE_ORDER, PLACE_LIMIT, PLACE_OFFSET, PLACE_VALUES, PLACE_SET,
-    PLACE_FILTER, PLACE_RETURNING, PLACE_DEFAULT,
+    PLACE_FILTER, PLACE_RETURNING, PLACE_DEFAULT, PLACE_COPY_WHERE,
 } BindPlace;
 
 typedef struct NsColumn {
@@ -135,6 +135,8 @@ bool bexpr_equal(const BExpr *a, const BExpr *b);
 BExpr *bexpr_copy(Binder *b, const BExpr *e, u32 position);
 
 /* ---- bind_default.c ---- */
+/* The first subquery of an expression that is not bound; NULL: none. */
+const AExpr *bind_find_subquery(const AExpr *e);
 /* Checks a new column's DEFAULT; returns what the catalog keeps of its text (nothing for NULL). */
 Str bind_new_default(Binder *b, const ColumnDef *c, const AExpr *e, Str text);
 /* The DEFAULT of a column as an expression of its type; NULL when it has none. */

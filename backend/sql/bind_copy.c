@@ -6,6 +6,7 @@
  */
 #include "backend/sql/bind.h"
 
+#include <ctype.h>
 #include <strings.h>
 
 typedef struct CopyState {
@@ -81,19 +82,58 @@ set_format(CopyState *c, const AOption *o)
     bind_fail(c->b, o->at, ERR_INVALID_PARAMETER_VALUE, "COPY format \"%.*s\" not recognized", (int)s.len, s.ptr);
 }
 
+/* PostgreSQL's other encodings, as names are compared: letters and digits only. */
+static const char *const OTHER_ENCODINGS[] = {
+    "abc", "alt", "big5", "euccn", "eucjis2004", "eucjp", "euckr", "euctw", "gb18030", "gbk", "iso88591", "iso885910", "iso885913", "iso885914",
+    "iso885915", "iso885916", "iso88592", "iso88593", "iso88594", "iso88595", "iso88596", "iso88597", "iso88598", "iso88599", "johab", "koi8",
+    "koi8r", "koi8u", "latin1", "latin10", "latin2", "latin3", "latin4", "latin5", "latin6", "latin7", "latin8", "latin9", "mskanji",
+    "muleinternal", "shiftjis", "shiftjis2004", "sjis", "sqlascii", "tcvn", "tcvn5712", "uhc", "vscii", "win", "win1250", "win1251", "win1252",
+    "win1253", "win1254", "win1255", "win1256", "win1257", "win1258", "win866", "win874", "win932", "win936", "win949", "win950",
+    "windows1250", "windows1251", "windows1252", "windows1253", "windows1254", "windows1255", "windows1256", "windows1257", "windows1258",
+    "windows866", "windows874", "windows932", "windows936", "windows949", "windows950",
+};
+
 static void
 set_encoding(CopyState *c, const AOption *o)
 {
     Str s = required_text(c, o);
-    if (!equals_nocase(s, "utf8") && !equals_nocase(s, "utf-8") && !equals_nocase(s, "unicode"))
-        bind_fail(c->b, o->at, ERR_FEATURE_NOT_SUPPORTED, "COPY with encoding \"%.*s\" is not supported yet", (int)s.len, s.ptr);
+    char plain[16];
+    u32 n = 0;
+    for (u32 i = 0; i < s.len && n < sizeof plain - 1; i++)
+        if (isalnum((u8)s.ptr[i]))
+            plain[n++] = (char)tolower((u8)s.ptr[i]);
+    plain[n] = 0;
+    if (strcmp(plain, "utf8") == 0 || strcmp(plain, "unicode") == 0)
+        return;
+    for (u32 i = 0; i < COUNT_OF(OTHER_ENCODINGS); i++)
+        if (strcmp(plain, OTHER_ENCODINGS[i]) == 0)
+            bind_fail(c->b, o->at, ERR_FEATURE_NOT_SUPPORTED, "COPY with encoding \"%.*s\" is not supported yet", (int)s.len, s.ptr);
+    bind_fail(c->b, o->at, ERR_INVALID_PARAMETER_VALUE, "argument to option \"encoding\" must be a valid encoding name");
+}
+
+/* One of two words, any case: true: the second. */
+static bool
+word_option(CopyState *c, const AOption *o, const char *option, const char *first, const char *second)
+{
+    Str s = required_text(c, o);
+    if (!equals_nocase(s, first) && !equals_nocase(s, second))
+        bind_fail(c->b, o->at, ERR_INVALID_PARAMETER_VALUE, "COPY %s \"%.*s\" not recognized", option, (int)s.len, s.ptr);
+    return equals_nocase(s, second);
+}
+
+static void
+set_on_error(CopyState *c, const AOption *o)
+{
+    if (c->to)
+        bind_fail(c->b, o->at, ERR_INVALID_PARAMETER_VALUE, "COPY ON_ERROR cannot be used with COPY TO");
+    c->o->ignore_errors = word_option(c, o, "ON_ERROR", "stop", "ignore");
 }
 
 static void
 read_option(CopyState *c, const AOption *o)
 {
     static const char *const names[] = {"format", "freeze", "delimiter", "null", "header", "quote", "escape", "force_quote",
-                                        "force_not_null", "force_null", "encoding"};
+                                        "force_not_null", "force_null", "encoding", "default", "on_error", "log_verbosity"};
     u32 k = 0;
     while (k < COUNT_OF(names) && !str_eq(o->name, str_of(names[k])))
         k++;
@@ -115,7 +155,10 @@ read_option(CopyState *c, const AOption *o)
     case 7: c->force_quote = o; break;
     case 8: c->force_not_null = o; break;
     case 9: c->force_null = o; break;
-    default: set_encoding(c, o); break;
+    case 10: set_encoding(c, o); break;
+    case 11: c->o->default_text = required_text(c, o); c->o->has_default_text = true; break;
+    case 12: set_on_error(c, o); break;
+    default: c->o->verbose = word_option(c, o, "LOG_VERBOSITY", "default", "verbose"); break;
     }
 }
 
@@ -134,6 +177,10 @@ check_binary(const CopyState *c)
         err_throw(ERR_SYNTAX_ERROR, "cannot specify DELIMITER in BINARY mode");
     if (c->o->has_null_text)
         err_throw(ERR_SYNTAX_ERROR, "cannot specify NULL in BINARY mode");
+    if (c->o->has_default_text)
+        err_throw(ERR_SYNTAX_ERROR, "cannot specify DEFAULT in BINARY mode");
+    if (c->o->ignore_errors)
+        err_throw(ERR_SYNTAX_ERROR, "only ON_ERROR STOP is allowed in BINARY mode");
     if (c->o->header)
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "cannot specify HEADER in BINARY mode");
 }
@@ -182,6 +229,23 @@ check_csv(const CopyState *c, bool csv)
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY delimiter must not appear in the NULL specification");
     if (csv && c->o->has_null_text && contains(c->o->null_text, q))
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "CSV quote character must not appear in the NULL specification");
+}
+
+static void
+check_default(const CopyState *c, bool csv)
+{
+    if (!c->o->has_default_text)
+        return;
+    Str s = c->o->default_text;
+    char d = c->has_delimiter ? c->delimiter.ptr[0] : csv ? ',' : '\t', q = c->has_quote ? c->quote.ptr[0] : '"';
+    if (c->to)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY DEFAULT only available using COPY FROM");
+    if (contains(s, d))
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY delimiter must not appear in the DEFAULT specification");
+    if (csv && contains(s, q))
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "CSV quote character must not appear in the DEFAULT specification");
+    if (str_eq(s, c->o->has_null_text ? c->o->null_text : csv ? STR_LIT("") : STR_LIT("\\N")))
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "NULL specification and DEFAULT specification cannot be the same");
 }
 
 static u64 *
@@ -262,11 +326,15 @@ read_options(CopyState *c, const Stmt *s)
     check_delimiter(c, csv);
     if (c->o->has_null_text && (contains(c->o->null_text, '\r') || contains(c->o->null_text, '\n')))
         err_throw(ERR_INVALID_PARAMETER_VALUE, "COPY null representation cannot use newline or carriage return");
+    if (c->o->has_default_text && (contains(c->o->default_text, '\r') || contains(c->o->default_text, '\n')))
+        err_throw(ERR_INVALID_PARAMETER_VALUE, "COPY default representation cannot use newline or carriage return");
     check_csv(c, csv);
+    check_default(c, csv);
     c->o->delimiter = c->has_delimiter ? c->delimiter.ptr[0] : 0;
     c->o->quote = c->has_quote ? c->quote.ptr[0] : 0;
     c->o->escape = c->has_escape ? c->escape.ptr[0] : 0;
     c->o->null_text = arena_str(c->b->arena, c->o->null_text);
+    c->o->default_text = arena_str(c->b->arena, c->o->default_text);
 }
 
 static void
@@ -275,11 +343,23 @@ copy_defaults(Binder *b, BStmt *to, const TableDef *t)
     to->defaults = ARENA_ARRAY(b->arena, BTarget, t->column_count);
     for (u32 i = 0; i < t->column_count; i++) {
         bool named = !t->columns[i].default_text.len;
-        for (u32 k = 0; k < to->column_count && !named; k++)
+        for (u32 k = 0; k < to->column_count && !named && !to->copy.has_default_text; k++)
             named = to->columns[k] == i;
         if (!named)
             to->defaults[to->default_count++] = (BTarget){.expr = bind_default(b, t, (u16)i), .attribute = (u16)(i + 1)};
     }
+}
+
+static BExpr *
+copy_where(Binder *b, const TableDef *t, const AExpr *where)
+{
+    Scope scope = {.b = b, .query = ARENA_NEW(b->arena, BQuery)};
+    const AExpr *sub = bind_find_subquery(where);
+    if (sub)
+        bind_fail(b, sub->at, ERR_FEATURE_NOT_SUPPORTED, "cannot use subquery in COPY FROM WHERE condition");
+    scope.query->from = ARENA_NEW(b->arena, BFrom);
+    bind_add_table(&scope, t, NULL, &scope.query->from->rel);
+    return bind_condition(&scope, where, PLACE_COPY_WHERE, "WHERE");
 }
 
 static void
@@ -294,6 +374,7 @@ bind_copy_from(Binder *b, BStmt *to, const Stmt *s, const TableDef *t)
     read_options(&c, s);
     to->columns = bind_target_columns(b, t, s, &to->column_count);
     copy_defaults(b, to, t);
+    to->copy_where = s->where ? copy_where(b, t, s->where) : NULL;
     c.o->force_not_null = column_bitmap(b, t, to, c.force_not_null, "FORCE_NOT_NULL");
     c.o->force_null = column_bitmap(b, t, to, c.force_null, "FORCE_NULL");
 }

@@ -6,15 +6,17 @@
  */
 #include "backend/sql/bind.h"
 
-static bool
-has_subquery(const AExpr *e)
+const AExpr *
+bind_find_subquery(const AExpr *e)
 {
     if (e->select || e->kind == AX_SUBQUERY || e->kind == AX_EXISTS)
-        return true;
-    for (u32 i = 0; i < e->arg_count; i++)
-        if (e->args[i] && has_subquery(e->args[i]))
-            return true;
-    return false;
+        return e;
+    for (u32 i = 0; i < e->arg_count; i++) {
+        const AExpr *found = e->args[i] ? bind_find_subquery(e->args[i]) : NULL;
+        if (found)
+            return found;
+    }
+    return NULL;
 }
 
 static const AExpr *
@@ -48,7 +50,7 @@ bind_new_default(Binder *b, const ColumnDef *c, const AExpr *e, Str text)
     const AExpr *column = find_column(e);
     if (column)
         bind_fail(b, column->at, ERR_FEATURE_NOT_SUPPORTED, "cannot use column reference in DEFAULT expression");
-    if (has_subquery(e))
+    if (bind_find_subquery(e))
         bind_fail(b, e->at, ERR_FEATURE_NOT_SUPPORTED, "cannot use subquery in DEFAULT expression");
     (void)bind_as_column(b, c, e);
     if (text.len > MAX_DEFAULT_BYTES)

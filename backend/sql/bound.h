@@ -247,7 +247,9 @@ typedef struct BCopyOptions {
     bool header, header_match;
     char delimiter, quote, escape; /* 0: the format's default */
     Str null_text;
-    bool has_null_text;
+    bool has_null_text, has_default_text;
+    Str default_text;    /* COPY FROM: what stands for a column's DEFAULT */
+    bool ignore_errors, verbose;
     u64 *force_null, *force_not_null, *force_quote; /* bitmaps over the columns copied; NULL: none */
 } BCopyOptions;
 
@@ -273,7 +275,8 @@ typedef struct BStmt {
     u32 column_count;
     u16 *columns;        /* INSERT, COPY: target columns, in order of query targets; UPDATE: the changed columns, ascending */
     BCopyOptions copy;
-    u32 default_count;   /* COPY FROM: columns that it does not name and that have a DEFAULT */
+    struct BExpr *copy_where; /* COPY FROM: over the columns of the table as relation 0; NULL: none */
+    u32 default_count;   /* COPY FROM: columns that may need their DEFAULT: those it does not name; all when a text stands for it */
     BTarget *defaults;   /* attribute - 1 is the column */
     /* RETURNING of INSERT, UPDATE, DELETE: over the columns of the query's relations; of relation 0 the new row's (DELETE: the old one's). What
      * UPDATE and DELETE need of the old rows stands behind the column_count values in the query's targets: `extra`, BX_COLUMN each */

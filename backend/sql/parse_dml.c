@@ -345,7 +345,6 @@ parse_copy(Parser *p, Stmt *s)
     if (parse_try(p, KW_WHERE)) {
         if (s->copy_to)
             parse_fail_at(p, at, ERR_SYNTAX_ERROR, "WHERE clause not allowed with COPY TO");
-        parse_expr(p);
-        parse_refuse_later(s, at, "COPY ... WHERE");
+        s->where = parse_expr(p);
     }
 }

@@ -1,0 +1,221 @@
+-- every option of COPY, right and wrong
+DROP TABLE IF EXISTS co;
+DROP TABLE IF EXISTS ck;
+CREATE TABLE co (a integer NOT NULL, b text DEFAULT 'dflt', c numeric(6,2), d date DEFAULT '2020-02-02', e char(4));
+CREATE TABLE ck (k integer PRIMARY KEY, v text NOT NULL);
+-- old syntax
+COPY co FROM STDIN WITH DELIMITER AS '|' NULL AS 'nil' CSV HEADER QUOTE AS '''' ESCAPE AS '\';
+a|b|c|d|e
+1|'it\'s'|1.5|2024-01-01|x
+2|nil|nil|nil|nil
+\.
+COPY co FROM STDIN DELIMITER ',' NULL '';
+3,three,3,2024-01-03,
+\.
+COPY co FROM STDIN USING DELIMITERS ':' WITH NULL AS '-';
+4:four:-:2024-01-04:e
+\.
+COPY co (a, b) FROM STDIN CSV FORCE NOT NULL b;
+5,
+\.
+COPY co (a, b) FROM STDIN CSV FORCE NULL b;
+6,""
+\.
+COPY co TO STDOUT CSV HEADER FORCE QUOTE a, b;
+COPY co TO STDOUT CSV FORCE QUOTE *;
+COPY BINARY co TO STDOUT WITH BINARY;
+-- new syntax
+COPY co (a) FROM STDIN (FORMAT text);
+7
+\.
+COPY co (b, a) FROM STDIN (FORMAT 'csv', HEADER true, NULL 'x', FORCE_NOT_NULL (b), FORCE_NULL (b, a));
+bee,aye
+x,8
+"x",9
+\.
+COPY co (a, b) FROM STDIN (FORMAT csv, HEADER match);
+a,b
+10,ten
+\.
+COPY co (a, b) FROM STDIN (FORMAT csv, HEADER match);
+a,c
+10,ten
+\.
+COPY co (a, b) FROM STDIN (FORMAT csv, HEADER match);
+a
+10,ten
+\.
+COPY co (a, b) FROM STDIN (FORMAT text, HEADER match);
+b	a
+10	ten
+\.
+COPY co (a, b) FROM STDIN (HEADER);
+any	thing	at	all
+11	eleven
+\.
+COPY co (a, b) FROM STDIN (HEADER off, ENCODING 'UTF8', FREEZE false, DELIMITER E'\t');
+12	twelve
+\.
+COPY co (a, b) FROM STDIN (HEADER 0, ENCODING utf8);
+13	thirteen
+\.
+SELECT * FROM co ORDER BY a;
+COPY (SELECT a, b FROM co ORDER BY a LIMIT 2) TO STDOUT (FORMAT csv, HEADER, FORCE_QUOTE (b));
+COPY (SELECT a, b AS "B b", NULL FROM co ORDER BY a LIMIT 2) TO STDOUT (FORMAT csv, HEADER on, FORCE_QUOTE *, NULL 'n', DELIMITER ';', QUOTE '|', ESCAPE '!');
+COPY (SELECT a, E'x\ty\nz\\' FROM co ORDER BY a LIMIT 1) TO STDOUT (HEADER, NULL 'n', DELIMITER ' ');
+COPY (SELECT '', NULL, 'NULL', ' ', '\.', E'a\rb') TO STDOUT CSV;
+COPY (SELECT '\.') TO STDOUT CSV;
+COPY (SELECT '', 'a') TO STDOUT CSV;
+COPY co (e, a) TO STDOUT (HEADER 1);
+-- WHERE
+COPY co (a, b) FROM STDIN WHERE a > 20 AND b <> 'no';
+20	yes
+21	yes
+22	no
+23	\N
+24	yes
+\.
+COPY co (a, b) FROM STDIN WHERE d = '2020-02-02' AND co.a % 2 = 0;
+30	x
+31	y
+32	z
+\.
+COPY co (a, b) FROM STDIN WHERE b IS NULL;
+40	\N
+41	y
+\N	y
+\.
+COPY co (a, b) FROM STDIN (FORMAT csv) WHERE 10 / (a - 50) > 0;
+51,one
+50,boom
+52,two
+\.
+COPY co (a, b) FROM STDIN WHERE a;
+COPY co (a, b) FROM STDIN WHERE a > 'x';
+COPY co (a, b) FROM STDIN WHERE nosuch = 1;
+COPY co (a, b) FROM STDIN WHERE count(*) > 1;
+COPY co (a, b) FROM STDIN WHERE row_number() OVER () > 1;
+COPY co (a, b) FROM STDIN WHERE a IN (SELECT 1);
+COPY co TO STDOUT WHERE a > 1;
+SELECT a, b, d FROM co WHERE a >= 20 ORDER BY a;
+-- NOT NULL, with its line
+COPY co (a, b) FROM STDIN;
+60	x
+61	y
+\N	z
+bad	z
+\.
+COPY co (b, a) FROM STDIN CSV;
+"two
+lines",60
+"more
+lines",
+\.
+COPY co (b) FROM STDIN;
+x
+\.
+COPY ck FROM STDIN;
+1	one
+2	two
+3	three
+\.
+COPY ck FROM STDIN CSV;
+4,four
+5,
+\.
+SELECT * FROM ck ORDER BY k;
+SELECT count(*) FROM co WHERE a >= 60;
+-- wrong options
+COPY co FROM STDIN (FORMAT xml);
+COPY co FROM STDIN (FORMAT);
+COPY co FROM STDIN (FORMAT csv, FORMAT csv);
+COPY co FROM STDIN (NOSUCH 1);
+COPY co FROM STDIN (HEADER maybe);
+COPY co FROM STDIN (HEADER 2);
+COPY co TO STDOUT (HEADER match);
+COPY co FROM STDIN (FREEZE maybe);
+COPY co FROM STDIN (DELIMITER 'ab');
+COPY co FROM STDIN (DELIMITER '');
+COPY co FROM STDIN (DELIMITER 'ä');
+COPY co FROM STDIN (DELIMITER 'a');
+COPY co FROM STDIN (DELIMITER '.');
+COPY co FROM STDIN (DELIMITER E'\n');
+COPY co FROM STDIN (DELIMITER '\');
+COPY co FROM STDIN (FORMAT csv, DELIMITER '"');
+COPY co FROM STDIN (FORMAT csv, QUOTE '');
+COPY co FROM STDIN (FORMAT csv, QUOTE 'ab');
+COPY co FROM STDIN (FORMAT csv, ESCAPE 'ab');
+COPY co FROM STDIN (QUOTE 'a');
+COPY co FROM STDIN (ESCAPE 'a');
+COPY co FROM STDIN (NULL E'a\nb');
+COPY co FROM STDIN (NULL E'a\tb');
+COPY co FROM STDIN (FORMAT csv, NULL 'a"b');
+COPY co FROM STDIN (FORMAT csv, NULL 'a,b');
+COPY co FROM STDIN (FORCE_QUOTE (a));
+COPY co FROM STDIN (FORMAT csv, FORCE_QUOTE (a));
+COPY co TO STDOUT (FORCE_QUOTE (a));
+COPY co FROM STDIN (FORCE_NULL (a));
+COPY co FROM STDIN (FORCE_NOT_NULL (a));
+COPY co TO STDOUT (FORMAT csv, FORCE_NULL (a));
+COPY co TO STDOUT (FORMAT csv, FORCE_NOT_NULL (a));
+COPY co TO STDOUT (FORMAT csv, FORCE_QUOTE (nosuch));
+COPY co (a) TO STDOUT (FORMAT csv, FORCE_QUOTE (b));
+COPY co (a) FROM STDIN (FORMAT csv, FORCE_NULL (b));
+COPY co (a) FROM STDIN (FORMAT csv, FORCE_NOT_NULL (b));
+COPY co (a) FROM STDIN (FORMAT csv, FORCE_NOT_NULL (nosuch));
+COPY co FROM STDIN (FORMAT csv, FORCE_NULL a);
+COPY co FROM STDIN (FORMAT csv, FORCE_NULL *);
+COPY co FROM STDIN (FORMAT binary, DELIMITER ',');
+COPY co FROM STDIN (FORMAT binary, NULL 'x');
+COPY co FROM STDIN (FORMAT binary, HEADER);
+COPY co FROM STDIN (FORMAT binary, QUOTE '"');
+COPY co FROM STDIN (ENCODING 'nosuch');
+COPY co FROM STDIN (ENCODING);
+COPY co FROM STDIN ();
+COPY co FROM STDIN CSV CSV;
+COPY co FROM STDIN WITH (FORMAT csv) DELIMITER ',';
+COPY co FROM STDIN NOSUCH;
+COPY co (a, a) FROM STDIN;
+COPY co (a, nosuch) FROM STDIN;
+COPY co (a, a) TO STDOUT;
+COPY (SELECT a FROM co) FROM STDIN;
+COPY (SELECT nosuch FROM co) TO STDOUT;
+COPY (SELECT 1) (a) TO STDOUT;
+COPY nosuch TO STDOUT;
+COPY co FROM STDOUT;
+1	from	1	2024-01-01	x
+\.
+COPY co TO STDIN CSV;
+SELECT * FROM ck ORDER BY k;
+-- blocks and savepoints
+BEGIN;
+COPY ck FROM STDIN;
+20	twenty
+21	twentyone
+\.
+SAVEPOINT s;
+COPY ck FROM STDIN;
+22	x
+bad	x
+\.
+COPY ck FROM STDIN;
+ROLLBACK TO s;
+COPY ck FROM STDIN;
+23	again
+\.
+COPY (SELECT k FROM ck ORDER BY k) TO STDOUT;
+COMMIT;
+BEGIN;
+COPY ck FROM STDIN;
+30	gone
+\.
+ROLLBACK;
+BEGIN READ ONLY;
+COPY ck FROM STDIN;
+COMMIT;
+BEGIN READ ONLY;
+COPY ck TO STDOUT;
+COMMIT;
+SELECT * FROM ck ORDER BY k;
+DROP TABLE co;
+DROP TABLE ck;
