@@ -206,7 +206,8 @@ bind_arguments(Scope *s, const AExpr *call, const struct WindowFunction *f, BWin
         to->args[0] = as_integer(s, call, to->args[0]);
         break;
     case BWIN_LAG: case BWIN_LEAD: case BWIN_FIRST_VALUE: case BWIN_LAST_VALUE: case BWIN_NTH_VALUE:
-        to->args[0] = coerce_unknown_to_text(b, to->args[0]);
+        if (to->args[0]->type == TYPE_UNKNOWN && !(to->arg_count > 2 && to->args[2]->type != TYPE_UNKNOWN))
+            err_throw(ERR_DATATYPE_MISMATCH, "could not determine polymorphic type because input has type unknown");
         if (to->arg_count > 1)
             to->args[1] = as_integer(s, call, to->args[1]);
         if (to->arg_count > 2) {

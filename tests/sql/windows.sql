@@ -51,3 +51,8 @@ SELECT upper(g) OVER () FROM wi;
 SELECT k, rank() OVER (ORDER BY n) FROM wi GROUP BY k;
 SELECT sum(id) OVER (ORDER BY id GROUPS 1 PRECEDING), sum(id) OVER (GROUPS 1 PRECEDING) FROM wi;
 DROP TABLE wi;
+SELECT lag('a') OVER () FROM (VALUES (1)) v(a);
+SELECT first_value(NULL) OVER () FROM (VALUES (1)) v(a);
+SELECT lag('a', 1, 1) OVER () FROM (VALUES (1)) v(a);
+SELECT lead('a', 1, 'b'::text) OVER () FROM (VALUES (1)) v(a);
+SELECT nth_value('a', 1) OVER () FROM (VALUES (1)) v(a);
