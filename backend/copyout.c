@@ -29,7 +29,7 @@ copyout_run(Session *s, Portal *p)
 {
     Batch b;
     u64 rows = 0;
-    Exec *e = run_open(s, p, false);
+    Exec *e = run_open(s, p, p->plan->plan, false);
     CopyOutSpec spec = make_spec(p);
     CopyOut *out = copy_out_begin(s->wire, p->arena, &spec);
     while (exec_next(e, &b)) {

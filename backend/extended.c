@@ -51,21 +51,8 @@ extended_parse(Session *s, const WireMsg *m)
     CachedPlan *plan = plans_find(s, text, len, declared, count);
     if (!plan)
         plan = plans_make(s, text, len, declared, count);
-    prepared_put(s, name, plan);
+    prepared_put(s, name, plan, false);
     reply_empty(s->wire, MSG_B_PARSE_COMPLETE);
-}
-
-/* The statement's plan, made again when the catalog has changed. */
-static CachedPlan *
-current_plan(Session *s, Prepared *st)
-{
-    if (plans_is_current(s, st->plan))
-        return st->plan;
-    CachedPlan *fresh = plans_again(s, st->plan, true);
-    plans_hold(fresh);
-    plans_release(s, st->plan);
-    st->plan = fresh;
-    return fresh;
 }
 
 /* Format codes: none = all text, one for all, or one each. */
@@ -182,7 +169,7 @@ extended_bind(Session *s, const WireMsg *m)
     begin_message(s);
     u32 count = read_parameter_count(&r, st->plan, &formats, name);
     transaction_admit(s, st->plan->parsed);
-    CachedPlan *plan = current_plan(s, st);
+    CachedPlan *plan = prepared_plan(s, st);
     Portal *p = portal_open(s, portal_name, plan);
     read_parameters(&r, p, plan, &formats, count);
     Formats results = read_formats(&r);
@@ -238,7 +225,7 @@ extended_describe(Session *s, const WireMsg *m)
         if (!st)
             no_statement(name);
         admit_describe(s, st->plan);
-        plan = transaction_status(s) == 'E' ? st->plan : current_plan(s, st);
+        plan = transaction_status(s) == 'E' ? st->plan : prepared_plan(s, st);
         columns = plan->columns;
         reply_parameter_description(s->wire, plan->stmt ? plan->stmt->param_types : NULL, plan->stmt ? plan->stmt->param_count : 0);
     } else if (what == 'P') {
@@ -264,7 +251,7 @@ extended_describe(Session *s, const WireMsg *m)
 static void
 refresh_portal(Session *s, Portal *p)
 {
-    if (p->state != PORTAL_READY || plans_is_current(s, p->plan))
+    if (p->state != PORTAL_READY || p->plan->parsed->uses_names || plans_is_current(s, p->plan))
         return;
     portal_plan_again(s, p);
 }
@@ -275,7 +262,10 @@ static void
 begin_execution(Session *s, Portal *p)
 {
     const Transaction *t = &s->transaction;
-    bool begins = p->state == PORTAL_READY, moves = begins && portal_moves(p);
+    bool begins = p->state == PORTAL_READY;
+    if (begins && p->plan->stmt->kind == BST_EXECUTE)
+        prepared_execute(s, p);
+    bool moves = begins && portal_moves(p);
     bool alone = t->state == TRANSACTION_STARTED && !t->pipelined && wire_next_is(s->wire, MSG_F_SYNC);
     if (!alone) {
         if (portal_detach_others(s, p, moves) && moves)

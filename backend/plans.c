@@ -53,7 +53,8 @@ uses_catalog(const CachedPlan *p)
 bool
 plans_is_current(Session *s, const CachedPlan *p)
 {
-    return p->format_serial == s->format_serial && (!uses_catalog(p) || p->catalog_version == catalog_version(root_of(s, p->parsed)));
+    bool named = !p->parsed || !p->parsed->uses_names || p->names_serial == s->names_serial;
+    return named && p->format_serial == s->format_serial && (!uses_catalog(p) || p->catalog_version == catalog_version(root_of(s, p->parsed)));
 }
 
 static void
@@ -146,6 +147,11 @@ is_planned(BStmtKind k)
     case BST_TRANSACTION:
     case BST_DEALLOCATE:
     case BST_DISCARD:
+    case BST_PREPARE:
+    case BST_EXECUTE:
+    case BST_DECLARE:
+    case BST_FETCH:
+    case BST_CLOSE:
     case BST_NOOP:
     case BST_EMPTY:
         return false;
@@ -170,22 +176,42 @@ describe_columns(Session *s, CachedPlan *p, Arena *a)
     }
 }
 
+static BindContext
+bind_context(const Session *s, const CachedPlan *p, const Root *root, const char *source)
+{
+    return (BindContext){
+        .root = root, .role_id = s->role_id, .role_name = s->role_name, .database = s->database, .source = source,
+        .declared_count = p->declared_count, .declared = p->declared, .no_params = p->is_simple, .format = &s->format,
+    };
+}
+
+Plan *
+plans_arguments(Session *s, Arena *a, const CachedPlan *execute, const CachedPlan *plan)
+{
+    const Root *root = session_root(s);
+    BindContext bind = bind_context(s, execute, root, execute->text);
+    bind.no_params = true;
+    bind.declared_count = 0;
+    const ParsedStmt *parsed = execute->stmt->kind == BST_EXPLAIN ? sql_inner(a, execute->parsed) : execute->parsed;
+    BStmt *b = sql_bind_arguments(a, &bind, parsed, plan->stmt->param_types, plan->stmt->param_count);
+    return plan_make(a, b, root);
+}
+
 /* Bind and plan p->parsed with memory of a. */
 static void
 fill(Session *s, CachedPlan *p, Arena *a, const char *source)
 {
     const Root *root = uses_catalog(p) ? root_of(s, p->parsed) : NULL;
-    BindContext bind = {
-        .root = root, .role_id = s->role_id, .role_name = s->role_name, .database = s->database, .source = source,
-        .declared_count = p->declared_count, .declared = p->declared, .no_params = p->is_simple, .format = &s->format,
-    };
+    BindContext bind = bind_context(s, p, root, source);
     p->catalog_version = root ? catalog_version(root) : 0;
     p->format_serial = s->format_serial;
+    p->names_serial = s->names_serial;
     if (!p->parsed)
         return;
     p->stmt = sql_bind(a, &bind, p->parsed);
-    if (is_planned(p->stmt->kind))
-        p->plan = plan_make(a, p->stmt->kind == BST_EXPLAIN ? p->stmt->explained : p->stmt, root);
+    const BStmt *planned = p->stmt->kind == BST_EXPLAIN ? p->stmt->explained : p->stmt;
+    if (is_planned(planned->kind))
+        p->plan = plan_make(a, planned, root);
     describe_columns(s, p, a);
 }
 
@@ -195,23 +221,32 @@ free_arena(void *what)
     arena_free(what);
 }
 
-CachedPlan *
-plans_make(Session *s, const char *text, u32 len, const TypeId *declared, u32 declared_count)
+/* In an arena of its own, which hangs on the message until the plan is complete. */
+static CachedPlan *
+new_plan(Session *s, const char *text, u32 len, const TypeId *declared, u32 declared_count)
 {
     Arena *a = arena_new("plan", s->memory_limit_bytes, arena_full_throw);
-    u32 count;
     if (!a)
         err_throw(ERR_OUT_OF_MEMORY, "out of memory");
-    arena_hook(s->message, free_arena, a); /* until it is complete */
+    arena_hook(s->message, free_arena, a);
     CachedPlan *p = ARENA_NEW(a, CachedPlan);
     p->arena = a;
-    p->hash = hash_of(text, len, declared, declared_count);
     p->text = arena_strndup(a, text, len);
     p->text_len = len;
     p->declared_count = declared_count;
     p->declared = ARENA_ARRAY(a, TypeId, declared_count);
     if (declared_count)
         memcpy(p->declared, declared, declared_count * sizeof *declared);
+    return p;
+}
+
+CachedPlan *
+plans_make(Session *s, const char *text, u32 len, const TypeId *declared, u32 declared_count)
+{
+    u32 count;
+    CachedPlan *p = new_plan(s, text, len, declared, declared_count);
+    Arena *a = p->arena;
+    p->hash = hash_of(text, len, declared, declared_count);
     const ParsedStmt *parsed = sql_parse(a, p->text, len, &count);
     if (count > 1)
         err_throw(ERR_SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement");
@@ -221,6 +256,23 @@ plans_make(Session *s, const char *text, u32 len, const TypeId *declared, u32 de
     fill(s, p, a, p->text);
     arena_unhook(s->message, free_arena, a);
     enter_cache(s, p);
+    return p;
+}
+
+CachedPlan *
+plans_make_inner(Session *s, const char *text, u32 len, u32 outer, const TypeId *declared, u32 declared_count)
+{
+    CachedPlan *p = new_plan(s, text, len, declared, declared_count);
+    const ParsedStmt *statement = sql_parse_again(p->arena, p->text, len, outer);
+    p->is_inner = true;
+    p->outer = outer;
+    p->parsed = sql_inner(p->arena, statement);
+    if (!declared_count) {
+        BindContext bind = bind_context(s, p, root_of(s, p->parsed), p->text);
+        p->declared = sql_bind_types(p->arena, &bind, statement, &p->declared_count);
+    }
+    fill(s, p, p->arena, p->text);
+    arena_unhook(s->message, free_arena, p->arena);
     return p;
 }
 
@@ -236,8 +288,8 @@ plans_make_once(Session *s, const char *text, u32 len, const ParsedStmt *parsed)
     return p;
 }
 
-static bool
-same_columns(const CachedPlan *a, const CachedPlan *b)
+bool
+plans_same_columns(const CachedPlan *a, const CachedPlan *b)
 {
     if (a->returns_rows != b->returns_rows || a->column_count != b->column_count)
         return false;
@@ -253,19 +305,24 @@ plans_again(Session *s, const CachedPlan *old, bool fixed_result)
     CachedPlan *p;
     if (!old->arena)
         p = plans_make_once(s, old->text, old->text_len, old->parsed);
+    else if (old->is_inner)
+        p = plans_make_inner(s, old->text, old->text_len, old->outer, old->declared, old->declared_count);
     else if (!(p = plans_find(s, old->text, old->text_len, old->declared, old->declared_count)))
         p = plans_make(s, old->text, old->text_len, old->declared, old->declared_count);
-    if (fixed_result && !same_columns(old, p)) { /* drivers prepare again when they see this routine */
-        Error err = {0};
-        error_set(&err, ERR_FEATURE_NOT_SUPPORTED, "cached plan must not change result type");
-        snprintf(err.routine, sizeof err.routine, "RevalidateCachedQuery");
-        err_rethrow(&err);
-    }
+    plans_hold(p);
+    const char *changed = !fixed_result || plans_same_columns(old, p) ? NULL : "result type";
     bool same = !old->stmt || old->stmt->param_count == p->stmt->param_count;
     for (u32 i = 0; same && old->stmt && i < old->stmt->param_count; i++)
         same = old->stmt->param_types[i] == p->stmt->param_types[i];
-    if (!same)
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, "cached plan must not change parameter types");
+    if (!changed && !same)
+        changed = "parameter types";
+    if (changed) { /* drivers prepare again when they see this routine */
+        Error err = {0};
+        plans_release(s, p);
+        error_set(&err, ERR_FEATURE_NOT_SUPPORTED, "cached plan must not change %s", changed);
+        snprintf(err.routine, sizeof err.routine, "RevalidateCachedQuery");
+        err_rethrow(&err);
+    }
     return p;
 }
 

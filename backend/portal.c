@@ -47,8 +47,10 @@ Portal *
 portal_open(Session *s, const char *name, CachedPlan *plan)
 {
     Portal *p = &s->unnamed;
-    if (*name)
+    if (*name) {
         p = take_spare(s, name);
+        s->names_serial++;
+    }
     else if (p->is_open)
         portal_close(s, p);
     p->is_open = true;
@@ -84,7 +86,11 @@ portal_close(Session *s, Portal *p)
         buf_free(&p->encoded);
     CachedPlan *plan = p->plan;
     p->plan = NULL;
+    if (p->explained)
+        plans_release(s, p->explained);
+    p->explained = NULL;
     if (p != &s->unnamed) {
+        s->names_serial++;
         Portal **at = &s->portals;
         while (*at != p)
             at = &(*at)->next;
@@ -102,6 +108,18 @@ portal_close_all(Session *s)
     portal_close(s, &s->unnamed);
     while (s->portals)
         portal_close(s, s->portals);
+}
+
+void
+portal_close_others(Session *s)
+{
+    if (s->running != &s->unnamed)
+        portal_close(s, &s->unnamed);
+    for (Portal *p = s->portals, *next; p; p = next) {
+        next = p->next;
+        if (p != s->running)
+            portal_close(s, p);
+    }
 }
 
 void
@@ -191,11 +209,18 @@ void
 portal_plan_again(Session *s, Portal *p)
 {
     CachedPlan *fresh = plans_again(s, p->plan, true);
-    plans_hold(fresh);
+    portal_take_plan(s, p, fresh);
+    plans_release(s, fresh);
+}
+
+void
+portal_take_plan(Session *s, Portal *p, CachedPlan *plan)
+{
+    plans_hold(plan);
     if (p->columns == p->plan->columns) /* those with the formats of Bind are the portal's own */
-        p->columns = fresh->columns;
+        p->columns = plan->columns;
     plans_release(s, p->plan);
-    p->plan = fresh;
+    p->plan = plan;
 }
 
 static void
@@ -298,21 +323,30 @@ is_constant(const Portal *p)
     return all;
 }
 
-void
-portal_start(Session *s, Portal *p)
+ExecContext
+portal_context(Session *s, Portal *p)
 {
-    p->ctx = (ExecContext){
+    return (ExecContext){
         .arena = p->arena,
         .txn = s->txn,
         .env = {.params = p->params, .param_count = p->param_count, .format = &p->format, .now_us = s->now_us, .statement_us = s->statement_us,
                 .role_name = s->role_name, .database = s->database, .call = session_call, .session = s},
         .memory_limit_bytes = s->memory_limit_bytes,
+        .session_rows = session_rows,
     };
+}
+
+void
+portal_start(Session *s, Portal *p)
+{
+    if (p->plan->stmt->kind == BST_EXECUTE)
+        prepared_execute(s, p);
+    p->ctx = portal_context(s, p);
     p->state = PORTAL_ROWS;
     if (p->plan->stmt->kind != BST_SELECT)
         run_statement(s, p);
     else {
-        p->exec = run_open(s, p, false);
+        p->exec = run_open(s, p, p->plan->plan, false);
         /* Errors of constant expressions come before the row description, as in PostgreSQL, whose planner finds them. */
         if (is_constant(p))
             next_batch(p);

@@ -46,15 +46,18 @@ run_write(Session *s, Portal *p)
 }
 
 Exec *
-run_open(Session *s, Portal *p, bool measured)
+run_open(Session *s, Portal *p, const Plan *plan, bool measured)
 {
     Exec *e;
-    if (!p->plan->plan->locks)
-        return measured ? exec_open_measured(&p->ctx, p->plan->plan) : exec_open(&p->ctx, p->plan->plan);
+    if (!plan->locks)
+        return measured ? exec_open_measured(&p->ctx, plan) : exec_open(&p->ctx, plan);
     for (int i = 0; i < REPLANS_MAX; i++) {
-        if (exec_open_locking(&p->ctx, p->plan->plan, measured, &e) == EXEC_DONE)
+        if (exec_open_locking(&p->ctx, plan, measured, &e) == EXEC_DONE)
             return e;
+        if (plan != p->plan->plan)
+            break;
         plan_again(s, p);
+        plan = p->plan->plan;
     }
     keeps_changing();
 }
@@ -110,9 +113,19 @@ run_statement(Session *s, Portal *p)
     case BST_ALTER_ROLE:
         p->tag = utility_run(s, b, p->tag);
         break;
+    case BST_CLOSE:
+        p->tag = cursor_close(s, b);
+        break;
+    case BST_PREPARE:
+        prepared_make(s, p->plan);
+        break;
     case BST_NOOP: /* VACUUM, ANALYZE: nothing to do, and the tag says it was done */
         break;
+    case BST_DECLARE:
+    case BST_FETCH:
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "cursors are not supported yet");
     case BST_SELECT:
+    case BST_EXECUTE: /* has become its statement */
     case BST_EMPTY:
         err_throw(ERR_INTERNAL_ERROR, "statement of kind %d has no runner", b->kind);
     }

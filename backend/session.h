@@ -31,13 +31,15 @@ typedef struct CachedPlan {
     Arena *arena;                             /* NULL: lives in the message's arena */
     u32 refs;
     bool in_cache, is_simple; /* is_simple: made once, for a simple Query */
-    u64 hash, catalog_version, format_serial;
+    bool is_inner;            /* of the statement inside of a PREPARE or DECLARE that begins at byte `outer` of text; never in the cache */
+    u32 outer;
+    u64 hash, catalog_version, format_serial, names_serial;
     const char *text;
     u32 text_len, declared_count;
     TypeId *declared;
     const ParsedStmt *parsed; /* NULL: an empty statement */
     BStmt *stmt;
-    Plan *plan; /* of `explained` for EXPLAIN; NULL for what the session does by itself */
+    Plan *plan; /* of `explained` for EXPLAIN (but not of an EXECUTE); NULL for what the session does by itself */
     u32 column_count;
     ReplyColumn *columns; /* text formats */
     bool returns_rows;
@@ -52,6 +54,7 @@ struct Portal {
     PortalState state;
     u32 level;        /* of savepoints, where it was opened (transaction_level) */
     CachedPlan *plan; /* a reference; NULL when it has failed */
+    CachedPlan *explained; /* EXPLAIN EXECUTE: what would run, a reference; NULL: none */
     bool returned_rows, failed_late; /* of one that has failed; in a failed block already */
     Arena *arena;
     Value *params;
@@ -116,6 +119,7 @@ typedef struct Session {
     PlanCache *plans;
     Prepared *prepared[64];
     Prepared *unnamed_statement;
+    u64 names_serial;    /* grows when a name of a prepared statement or portal gets or loses its meaning */
     Portal unnamed, *portals, *spare_portals; /* named and open; closed, for reuse */
     Portal *running;     /* an error now is its failure */
     Transaction transaction;
@@ -187,18 +191,31 @@ void extended_execute(Session *s, const WireMsg *m);
 void extended_close(Session *s, const WireMsg *m);
 
 /* ---- prepared.c ---- */
-typedef void (*PreparedVisit)(Session *s, Prepared *p);
 struct Prepared {
     Prepared *next;
     CachedPlan *plan; /* a reference */
+    bool from_sql;    /* by PREPARE */
+    i64 prepared_us;
+    u64 runs;
     char name[];
 };
 /* name "" is the unnamed one. NULL when there is none. */
 Prepared *prepared_find(Session *s, const char *name);
-void prepared_put(Session *s, const char *name, CachedPlan *plan);
+/* 42P05 when it is there. */
+void prepared_put(Session *s, const char *name, CachedPlan *plan, bool from_sql);
+/* Its plan, made again when the catalog has changed; with fixed_result 0A000 when it gives other columns then. */
+CachedPlan *prepared_plan(Session *s, Prepared *p);
 /* Does nothing when there is none. */
 void prepared_drop(Session *s, const char *name);
+/* All but the unnamed one. */
 void prepared_drop_all(Session *s);
+void prepared_each(Session *s, void (*visit)(void *ctx, const Prepared *p), void *ctx);
+/* PREPARE. */
+void prepared_make(Session *s, const CachedPlan *prepare);
+/* EXECUTE: the portal becomes one of the prepared statement, with its arguments. */
+void prepared_execute(Session *s, Portal *p);
+/* EXPLAIN EXECUTE: the plan that would run, held by the portal, whose parameters are the arguments. */
+const Plan *prepared_explain(Session *s, Portal *p);
 
 /* ---- plans.c ---- */
 PlanCache *plans_new(Arena *a);
@@ -208,12 +225,18 @@ CachedPlan *plans_find(Session *s, const char *text, u32 len, const TypeId *decl
 CachedPlan *plans_make(Session *s, const char *text, u32 len, const TypeId *declared, u32 declared_count);
 /* Bind and plan a parsed statement in the message's arena. */
 CachedPlan *plans_make_once(Session *s, const char *text, u32 len, const ParsedStmt *parsed);
+/* The statement inside of the PREPARE or DECLARE that begins at byte `outer` of the text, in an arena of its own; the caller holds it, or drops it by
+ * plans_hold and plans_release. Declared types: those of PREPARE itself, or what is given. */
+CachedPlan *plans_make_inner(Session *s, const char *text, u32 len, u32 outer, const TypeId *declared, u32 declared_count);
 /* This text was asked for before, so caching its plan pays. */
 bool plans_seen_before(Session *s, const char *text, u32 len);
 /* Bound to today's catalog and parameters. */
 bool plans_is_current(Session *s, const CachedPlan *p);
-/* The same statement bound afresh. Keeps declared parameters; throws 0A000 when `fixed_result` and the columns have changed. */
+/* The same statement bound afresh, a reference. Keeps declared parameters; throws 0A000 when `fixed_result` and the columns have changed. */
 CachedPlan *plans_again(Session *s, const CachedPlan *old, bool fixed_result);
+bool plans_same_columns(const CachedPlan *a, const CachedPlan *b);
+/* The arguments of an EXECUTE (or the one in an EXPLAIN) as a SELECT of one row, which has the parameter types of `plan`. In a's memory. */
+Plan *plans_arguments(Session *s, Arena *a, const CachedPlan *execute, const CachedPlan *plan);
 void plans_hold(CachedPlan *p);
 void plans_release(Session *s, CachedPlan *p);
 void plans_drop_all(Session *s);
@@ -224,6 +247,8 @@ Portal *portal_find(Session *s, const char *name);
 Portal *portal_open(Session *s, const char *name, CachedPlan *plan);
 void portal_close(Session *s, Portal *p);
 void portal_close_all(Session *s);
+/* All but the running one. */
+void portal_close_others(Session *s);
 /* Those opened at this level of savepoints or within it. */
 void portal_close_from(Session *s, u32 level);
 /* The same and the running one can not go on, but exist until their level ends. */
@@ -232,12 +257,16 @@ void portal_fail_from(Session *s, u32 level);
 void portal_fail_running(Session *s);
 /* They belong to the level outside of this one now. */
 void portal_move_out(Session *s, u32 level);
+/* What an execution for it needs. */
+ExecContext portal_context(Session *s, Portal *p);
 /* Make it ready to give rows: a write has then happened. portal_run does it when it was not done. */
 void portal_start(Session *s, Portal *p);
 /* A query of constants and parameters is evaluated when it is bound, and its errors come then. */
 void portal_evaluate(Session *s, Portal *p);
 /* Bind and plan again; the result must have the same columns. */
 void portal_plan_again(Session *s, Portal *p);
+/* It runs another plan from now on, which must have the same columns if any were told. */
+void portal_take_plan(Session *s, Portal *p, CachedPlan *plan);
 /* Start it (first time) and send up to max_rows (0: all). true: complete. */
 bool portal_run(Session *s, Portal *p, u64 max_rows);
 /* Rows of every suspended portal but this one are drawn into memory, so that the snapshot may move on; with `waiting` also of those that were bound
@@ -259,12 +288,20 @@ void portal_complete(Session *s, const PortalEnd *end);
 /* ---- run.c ---- */
 /* A statement that is not a SELECT: runs it and sets the portal's tag; SHOW and EXPLAIN fill its rows. */
 void run_statement(Session *s, Portal *p);
-/* The execution of a plan that gives rows; holds all row locks when it returns. The portal's plan may be another one then. */
-Exec *run_open(Session *s, Portal *p, bool measured);
+/* The execution of a plan that gives rows, the portal's own or another; holds all row locks when it returns. The portal's plan may be another one then. */
+Exec *run_open(Session *s, Portal *p, const Plan *plan, bool measured);
 
 /* ---- call.c ---- */
 /* ExprCall: functions that do something. */
 Value session_call(void *session, const FuncDef *f, const Value *args);
+
+/* ---- cursor.c ---- */
+/* CLOSE: to the tag that completes it. */
+const char *cursor_close(Session *s, const BStmt *b);
+
+/* ---- views.c ---- */
+/* ExecContext.session_rows. */
+void session_rows(struct SystemRows *r, u32 system_table);
 
 /* ---- copyin.c ---- */
 u64 copyin_run(Session *s, Portal *p);

@@ -15,6 +15,22 @@ text_column(const char *name)
     return (ReplyColumn){.name = str_of(name), .type = TYPE_TEXT, .typmod = -1};
 }
 
+/* As its statement; without one it is no business of Parse. */
+static void
+describe_execute(Session *s, CachedPlan *p, Arena *a)
+{
+    const Prepared *st = prepared_find(s, p->stmt->name);
+    if (!st || !st->plan->returns_rows)
+        return;
+    p->returns_rows = true;
+    p->column_count = st->plan->column_count;
+    p->columns = ARENA_ARRAY(a, ReplyColumn, p->column_count);
+    for (u32 i = 0; i < p->column_count; i++) {
+        p->columns[i] = st->plan->columns[i];
+        p->columns[i].name = arena_str(a, p->columns[i].name);
+    }
+}
+
 void
 utility_describe(Session *s, CachedPlan *p, Arena *a)
 {
@@ -22,6 +38,10 @@ utility_describe(Session *s, CachedPlan *p, Arena *a)
     const char *name;
     char value[GUC_TEXT_MAX];
     Error err;
+    if (b->kind == BST_EXECUTE) {
+        describe_execute(s, p, a);
+        return;
+    }
     if (b->kind != BST_SHOW && b->kind != BST_EXPLAIN)
         return;
     p->returns_rows = true;
@@ -113,14 +133,15 @@ utility_explain(Session *s, Portal *p)
     Batch batch;
     p->tag = "EXPLAIN";
     arena_hook(p->arena, free_buf, text);
+    const Plan *plan = b->explained->kind == BST_EXECUTE ? prepared_explain(s, p) : p->plan->plan;
     if (b->analyze) {
-        if (b->explained->kind != BST_SELECT)
+        if (plan->stmt->kind != BST_SELECT)
             err_throw(ERR_FEATURE_NOT_SUPPORTED, "EXPLAIN ANALYZE of a statement that writes is not supported yet");
-        figures = run_open(s, p, true);
+        figures = run_open(s, p, plan, true);
         while (exec_next(figures, &batch))
             interrupt_check();
     }
-    plan_explain(p->plan->plan, p->arena, text, b->format_json, figures ? exec_figures(figures) : NULL);
+    plan_explain(plan, p->arena, text, b->format_json, figures ? exec_figures(figures) : NULL);
     if (figures)
         exec_close(figures);
     if (text->failed)
@@ -155,11 +176,11 @@ set_parameters(Session *s, const BStmt *b)
 static const char *
 deallocate(Session *s, const BStmt *b)
 {
-    if (!b->name || strcasecmp(b->name, "all") == 0) {
+    if (!b->name) {
         prepared_drop_all(s);
         return "DEALLOCATE ALL";
     }
-    if (!*b->name || !prepared_find(s, b->name))
+    if (!prepared_find(s, b->name))
         err_throw(ERR_INVALID_STATEMENT_NAME, "prepared statement \"%s\" does not exist", b->name);
     prepared_drop(s, b->name);
     return "DEALLOCATE";
@@ -170,15 +191,13 @@ static const char *
 discard(Session *s, const BStmt *b)
 {
     Error err;
-    const char *what = b->name ? b->name : "all";
-    if (strcasecmp(what, "plans") == 0) {
-        plans_drop_all(s);
-        return "DISCARD PLANS";
+    switch (b->discard) {
+    case DISCARD_PLANS: plans_drop_all(s); return "DISCARD PLANS";
+    case DISCARD_SEQUENCES: return "DISCARD SEQUENCES";
+    case DISCARD_TEMP: return "DISCARD TEMP";
+    case DISCARD_ALL: break;
     }
-    if (strcasecmp(what, "sequences") == 0)
-        return "DISCARD SEQUENCES";
-    if (strncasecmp(what, "temp", 4) == 0)
-        return "DISCARD TEMP";
+    portal_close_others(s);
     CHECKED(guc_reset_all(s->guc, &err), &err);
     session_apply_gucs(s);
     prepared_drop_all(s);

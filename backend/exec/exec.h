@@ -10,6 +10,7 @@
 #include "backend/txn/txn.h"
 
 typedef struct Exec Exec;
+struct SystemRows;
 
 /* What an execution needs of its session. */
 typedef struct ExecContext {
@@ -17,6 +18,7 @@ typedef struct ExecContext {
     Txn *txn;              /* the session's transaction state; gives snapshot and write path */
     ExprEnv env;
     u64 memory_limit_bytes;
+    void (*session_rows)(struct SystemRows *r, u32 system_table); /* rows that only the session knows, by its number; NULL: there are none */
 } ExecContext;
 
 /* Once in a backend, before the first execution: whose boxes tell how busy the machine is, and the threads a query may use (0: one a core). */

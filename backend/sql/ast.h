@@ -217,7 +217,8 @@ typedef struct ALocking {
 
 typedef enum StmtKind {
     ST_SELECT, ST_INSERT, ST_UPDATE, ST_DELETE, ST_COPY, ST_CREATE_TABLE, ST_DROP_TABLE, ST_TRUNCATE, ST_SET, ST_SHOW, ST_RESET,
-    ST_LOCK, ST_EXPLAIN, ST_CHECKPOINT, ST_CHECK, ST_NOOP, ST_ALTER_ROLE, ST_TRANSACTION, ST_DEALLOCATE, ST_DISCARD, ST_UNSUPPORTED,
+    ST_LOCK, ST_EXPLAIN, ST_CHECKPOINT, ST_CHECK, ST_NOOP, ST_ALTER_ROLE, ST_TRANSACTION, ST_DEALLOCATE, ST_DISCARD, ST_UNLISTEN,
+    ST_PREPARE, ST_EXECUTE, ST_DECLARE, ST_FETCH, ST_CLOSE, ST_UNSUPPORTED,
 } StmtKind;
 
 typedef struct AColumnDef {
@@ -273,7 +274,7 @@ struct Stmt {
     u32 at;
     ASelect *select;      /* SELECT; source of INSERT (NULL: DEFAULT VALUES) */
     AWith *with;          /* of INSERT, UPDATE, DELETE; NULL: none */
-    AName name;           /* the table, role, setting, savepoint */
+    AName name;           /* the table, role, setting, savepoint, prepared statement, cursor; DEALLOCATE, CLOSE: count 0 is ALL */
     AAlias *alias;
     bool only;
     PtrList columns;      /* INSERT, COPY: ASet */
@@ -294,8 +295,15 @@ struct Stmt {
     bool no_wait;
     PtrList settings;     /* SET, SHOW, RESET, BEGIN: ASetting */
     bool local, set_transaction; /* SET TRANSACTION is local, too */
-    Stmt *explained;
-    const char *explained_tag;
+    Stmt *inner;          /* EXPLAIN, PREPARE, DECLARE: the statement inside */
+    const char *inner_tag;
+    bool inner_write;
+    PtrList types;        /* PREPARE: ATypeName */
+    PtrList args;         /* EXECUTE: AExpr */
+    u8 cursor_options;    /* DECLARE: CURSOR_… */
+    BFetch fetch;
+    bool move;            /* MOVE, not FETCH */
+    BDiscard discard;
     BTxnKind txn;
     bool chain;
 };

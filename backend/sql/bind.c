@@ -202,42 +202,76 @@ bind_statement(Binder *b, BStmt *to, const Stmt *s)
     case ST_EXPLAIN:
         bind_explain(b, to, s);
         break;
+    case ST_DECLARE:
+        bind_declare(b, to, s);
+        break;
     case ST_SET: case ST_SHOW: case ST_RESET: case ST_CHECKPOINT: case ST_CHECK: case ST_NOOP: case ST_ALTER_ROLE: case ST_TRANSACTION:
-    case ST_DEALLOCATE: case ST_DISCARD: case ST_UNSUPPORTED:
+    case ST_DEALLOCATE: case ST_DISCARD: case ST_UNLISTEN: case ST_PREPARE: case ST_EXECUTE: case ST_FETCH: case ST_CLOSE: case ST_UNSUPPORTED:
     default:
         bind_utility(b, to, s);
         break;
     }
 }
 
+static Binder
+binder_of(Arena *a, const BindContext *ctx, const ParsedStmt *stmt)
+{
+    Binder b = {.arena = a, .ctx = ctx, .ascii = true, .last_pos = 1};
+    for (u32 i = 0; i < stmt->start + stmt->len && b.ascii; i++)
+        b.ascii = (u8)ctx->source[i] < 0x80;
+    return b;
+}
+
+/* What is said when all names are known, and what belongs to the statement as a whole. */
+static void
+finish(Binder *b, BStmt *to)
+{
+    check_rights(b);
+    check_params(b);
+    to->param_count = b->param_count;
+    to->param_types = b->param_types;
+    BStmt *planned = to->kind == BST_EXPLAIN ? to->explained : to;
+    planned->sub_count = b->subs.count;
+    planned->subs = (BSub **)b->subs.items;
+    planned->extra_count = b->extra_count;
+    planned->cte_count = b->ctes.count;
+    planned->ctes = (BCte **)b->ctes.items;
+    to->notice_count = b->notices.count;
+    to->notices = (char **)b->notices.items;
+}
+
 BStmt *
 sql_bind(Arena *a, const BindContext *ctx, const ParsedStmt *stmt)
 {
-    Binder b = {.arena = a, .ctx = ctx, .ascii = true, .last_pos = 1};
     BStmt *to = ARENA_NEW(a, BStmt);
     if (!stmt->tree) {
         to->kind = BST_EMPTY;
         return to;
     }
-    for (u32 i = 0; i < stmt->start + stmt->len && b.ascii; i++)
-        b.ascii = (u8)ctx->source[i] < 0x80;
+    Binder b = binder_of(a, ctx, stmt);
     if (ctx->declared_count) {
         b.param_count = b.param_capacity = ctx->declared_count;
         b.param_types = ARENA_ARRAY(a, TypeId, ctx->declared_count);
         memcpy(b.param_types, ctx->declared, ctx->declared_count * sizeof *ctx->declared);
     }
     bind_statement(&b, to, stmt->tree);
-    check_rights(&b);
-    check_params(&b);
-    to->param_count = b.param_count;
-    to->param_types = b.param_types;
-    BStmt *planned = to->kind == BST_EXPLAIN ? to->explained : to;
-    planned->sub_count = b.subs.count;
-    planned->subs = (BSub **)b.subs.items;
-    planned->extra_count = b.extra_count;
-    planned->cte_count = b.ctes.count;
-    planned->ctes = (BCte **)b.ctes.items;
-    to->notice_count = b.notices.count;
-    to->notices = (char **)b.notices.items;
+    finish(&b, to);
+    return to;
+}
+
+TypeId *
+sql_bind_types(Arena *a, const BindContext *ctx, const ParsedStmt *prepare, u32 *ret_count)
+{
+    Binder b = binder_of(a, ctx, prepare);
+    return bind_prepared_types(&b, prepare->tree, ret_count);
+}
+
+BStmt *
+sql_bind_arguments(Arena *a, const BindContext *ctx, const ParsedStmt *execute, const TypeId *types, u32 count)
+{
+    Binder b = binder_of(a, ctx, execute);
+    BStmt *to = ARENA_NEW(a, BStmt);
+    bind_execute_arguments(&b, to, execute->tree, types, count);
+    finish(&b, to);
     return to;
 }

@@ -41,7 +41,7 @@ typedef struct Binder {
 /* Where an expression stands, for messages and for what is allowed there. */
 typedef enum BindPlace {
     PLACE_TARGET, PLACE_WHERE, PLACE_ON, PLACE_GROUP, PLACE_HAVING, PLACE_ORDER, PLACE_LIMIT, PLACE_OFFSET, PLACE_VALUES, PLACE_SET,
-    PLACE_FILTER, PLACE_RETURNING, PLACE_DEFAULT, PLACE_COPY_WHERE,
+    PLACE_FILTER, PLACE_RETURNING, PLACE_DEFAULT, PLACE_COPY_WHERE, PLACE_EXECUTE,
 } BindPlace;
 
 typedef struct NsColumn {
@@ -228,6 +228,10 @@ void bind_truncate(Binder *b, BStmt *to, const Stmt *s);
 void bind_explain(Binder *b, BStmt *to, const Stmt *s);
 void bind_utility(Binder *b, BStmt *to, const Stmt *s);
 void bind_statement(Binder *b, BStmt *to, const Stmt *s);
+/* ---- bind_named.c ---- */
+TypeId *bind_prepared_types(Binder *b, const Stmt *prepare, u32 *ret_count);
+void bind_execute_arguments(Binder *b, BStmt *to, const Stmt *execute, const TypeId *types, u32 count);
+void bind_declare(Binder *b, BStmt *to, const Stmt *s);
 /* Target columns of INSERT and COPY: the list, or all. */
 u16 *bind_target_columns(Binder *b, const TableDef *t, const Stmt *s, u32 *ret_count);
 int bind_table_column(const TableDef *t, Str name);

@@ -75,12 +75,15 @@ bind_explain(Binder *b, BStmt *to, const Stmt *s)
             boolean_value(o);
         }
     }
+    const Stmt *inner = s->inner;
     to->explained = ARENA_NEW(b->arena, BStmt);
-    bind_statement(b, to->explained, s->explained);
+    bind_statement(b, to->explained, inner);
+    if (to->explained->kind == BST_DECLARE) /* its query */
+        to->explained = to->explained->explained;
     bool rows = to->explained->kind == BST_SELECT || to->explained->kind == BST_INSERT || to->explained->kind == BST_UPDATE ||
-                to->explained->kind == BST_DELETE;
+                to->explained->kind == BST_DELETE || to->explained->kind == BST_EXECUTE;
     if (!rows)
-        bind_unsupported(b, s->explained->at, arena_printf(b->arena, "EXPLAIN of %s", s->explained_tag));
+        bind_unsupported(b, inner->at, arena_printf(b->arena, "EXPLAIN of %s", s->inner_tag));
 }
 
 void
@@ -88,7 +91,8 @@ bind_utility(Binder *b, BStmt *to, const Stmt *s)
 {
     static const struct { StmtKind from; BStmtKind to; } kinds[] = {
         {ST_SET, BST_SET}, {ST_SHOW, BST_SHOW}, {ST_RESET, BST_RESET}, {ST_CHECKPOINT, BST_CHECKPOINT}, {ST_CHECK, BST_CHECK}, {ST_NOOP, BST_NOOP},
-        {ST_ALTER_ROLE, BST_ALTER_ROLE}, {ST_TRANSACTION, BST_TRANSACTION}, {ST_DEALLOCATE, BST_DEALLOCATE}, {ST_DISCARD, BST_DISCARD}};
+        {ST_ALTER_ROLE, BST_ALTER_ROLE}, {ST_TRANSACTION, BST_TRANSACTION}, {ST_DEALLOCATE, BST_DEALLOCATE}, {ST_DISCARD, BST_DISCARD},
+        {ST_UNLISTEN, BST_NOOP}, {ST_PREPARE, BST_PREPARE}, {ST_EXECUTE, BST_EXECUTE}, {ST_FETCH, BST_FETCH}, {ST_CLOSE, BST_CLOSE}};
     u32 k = 0;
     while (k < COUNT_OF(kinds) && kinds[k].from != s->kind)
         k++;
@@ -98,8 +102,11 @@ bind_utility(Binder *b, BStmt *to, const Stmt *s)
     to->set_transaction = s->set_transaction;
     to->txn = s->txn;
     to->chain = s->chain;
+    to->fetch = s->fetch;
+    to->move = s->move;
+    to->discard = s->discard;
     take_settings(b, to, s);
-    if (s->kind == ST_TRANSACTION && s->name.count)
+    if (s->kind != ST_ALTER_ROLE && s->name.count)
         to->name = text_copy(b, s->name.parts[0]);
     if (s->kind == ST_ALTER_ROLE) {
         Str role = s->name.parts[0].ptr ? s->name.parts[0] : str_of(b->ctx->role_name);

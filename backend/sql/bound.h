@@ -238,8 +238,21 @@ bquery_visible(const BQuery *q)
 typedef enum BStmtKind {
     BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_COPY_TO, BST_CREATE_TABLE, BST_DROP_TABLE, BST_TRUNCATE,
     BST_SET, BST_SHOW, BST_RESET, BST_LOCK, BST_EXPLAIN, BST_CHECKPOINT, BST_CHECK, BST_ALTER_ROLE, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
-    BST_EMPTY, BST_NOOP,
+    BST_PREPARE, BST_EXECUTE, BST_DECLARE, BST_FETCH, BST_CLOSE, BST_EMPTY, BST_NOOP,
 } BStmtKind;
+
+/* DECLARE's options. */
+enum {
+    CURSOR_SCROLL = 1, CURSOR_NO_SCROLL = 2, CURSOR_BINARY = 4, CURSOR_HOLD = 8, CURSOR_INSENSITIVE = 16, CURSOR_ASENSITIVE = 32,
+};
+
+/* FETCH, MOVE: NEXT is FORWARD 1, PRIOR BACKWARD 1, FIRST ABSOLUTE 1, LAST ABSOLUTE -1. */
+typedef enum BFetchKind { FETCH_FORWARD, FETCH_BACKWARD, FETCH_ABSOLUTE, FETCH_RELATIVE } BFetchKind;
+typedef struct BFetch { BFetchKind kind; i64 count; } BFetch;
+#define FETCH_ALL INT64_MAX
+
+typedef enum BDiscard { DISCARD_ALL, DISCARD_PLANS, DISCARD_SEQUENCES, DISCARD_TEMP } BDiscard;
+
 
 typedef enum CopyFormat { COPY_TEXT, COPY_CSV, COPY_BINARY } CopyFormat;
 typedef struct BCopyOptions {
@@ -296,7 +309,7 @@ typedef struct BStmt {
     u32 notice_count;
     char **notices;      /* full text of NOTICE messages (PostgreSQL's) */
     /* SET, SHOW, RESET: setting name ("all" for SHOW ALL); value as one text, NULL = DEFAULT; local = SET LOCAL.
-     * set_transaction = SET TRANSACTION, which is local, too. DEALLOCATE: name, NULL = ALL. DISCARD: "all", "plans", "temp", "sequences".
+     * set_transaction = SET TRANSACTION, which is local, too. PREPARE, EXECUTE, DECLARE, FETCH; DEALLOCATE and CLOSE, NULL = ALL: name.
      * ALTER ROLE: role and password, NULL = none. SAVEPOINT, RELEASE, ROLLBACK TO: name */
     char *name, *text;
     bool local, set_transaction;
@@ -304,9 +317,13 @@ typedef struct BStmt {
      * settings of the transaction ("transaction_isolation", "transaction_read_only", "transaction_deferrable") */
     u32 setting_count;
     BSetting *settings;
-    /* EXPLAIN */
+    /* EXPLAIN, DECLARE: explained is the query; of EXPLAIN EXECUTE a BST_EXECUTE */
     bool analyze, format_json;
     struct BStmt *explained;
+    u8 cursor_options;   /* DECLARE: CURSOR_… */
+    BFetch fetch;
+    bool move;           /* MOVE, not FETCH */
+    BDiscard discard;
     BTxnKind txn;
     bool chain;          /* COMMIT, ROLLBACK AND CHAIN */
 } BStmt;

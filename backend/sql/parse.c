@@ -280,6 +280,19 @@ invalid_bytes(Arena *a, const u8 *s, u32 len)
     err_throw(ERR_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\": %s", bytes);
 }
 
+/* One statement, up to its semicolon. */
+static void
+read_statement(Parser *p, ParsedStmt *to)
+{
+    to->start = parse_at(p);
+    to->tree = parse_statement(p, &to->tag, &to->is_write);
+    to->tree->at = to->start;
+    to->len = p->last_end - to->start;
+    parse_classify(to);
+    if (!parse_is_char(p, ';') && parse_now(p)->kind != T_END)
+        parse_fail(p);
+}
+
 ParsedStmt *
 sql_parse(Arena *a, const char *text, u32 len, u32 *ret_count)
 {
@@ -292,20 +305,32 @@ sql_parse(Arena *a, const char *text, u32 len, u32 *ret_count)
         if (parse_now(&p)->kind == T_END)
             break;
         ParsedStmt *s = ARENA_NEW(a, ParsedStmt);
-        s->start = parse_at(&p);
-        s->tree = parse_statement(&p, &s->tag, &s->is_write);
-        s->tree->at = s->start;
-        s->len = p.last_end - s->start;
-        parse_classify(s);
+        read_statement(&p, s);
         ptrlist_add(a, &list, s);
-        if (!parse_is_char(&p, ';') && parse_now(&p)->kind != T_END)
-            parse_fail(&p);
     }
     ParsedStmt *all = ARENA_ARRAY(a, ParsedStmt, list.count);
     for (u32 i = 0; i < list.count; i++)
         all[i] = *LIST_AT(list, ParsedStmt, i);
     *ret_count = list.count;
     return all;
+}
+
+ParsedStmt *
+sql_parse_again(Arena *a, const char *text, u32 len, u32 start)
+{
+    Parser p = {.arena = a, .lexer = {.arena = a, .text = text, .len = len, .at = start}};
+    ParsedStmt *s = ARENA_NEW(a, ParsedStmt);
+    read_statement(&p, s);
+    return s;
+}
+
+ParsedStmt *
+sql_inner(Arena *a, const ParsedStmt *outer)
+{
+    ParsedStmt *s = ARENA_NEW(a, ParsedStmt);
+    *s = (ParsedStmt){.tree = outer->tree->inner, .start = outer->start, .len = outer->len, .tag = outer->tree->inner_tag, .is_write = outer->tree->inner_write};
+    parse_classify(s);
+    return s;
 }
 
 const AExpr *

@@ -108,11 +108,18 @@ void parse_show(Parser *p, Stmt *s);
 void parse_explain(Parser *p, Stmt *s);
 bool parse_transaction(Parser *p, Stmt *s);  /* false: not one of those */
 void parse_alter_role(Parser *p, Stmt *s);   /* behind ALTER ROLE | USER */
-void parse_deallocate(Parser *p, Stmt *s);
-void parse_discard(Parser *p, Stmt *s);
 void parse_vacuum(Parser *p, Stmt *s);
 /* The rest of the statement, unread but for its tokens: refused by the binder. */
 void parse_unsupported(Parser *p, Stmt *s, const char *feature);
+/* ---- parse_named.c ---- */
+void parse_prepare(Parser *p, Stmt *s);
+void parse_execute(Parser *p, Stmt *s);
+void parse_deallocate(Parser *p, Stmt *s);
+void parse_declare(Parser *p, Stmt *s);
+void parse_fetch(Parser *p, Stmt *s); /* MOVE, too */
+void parse_close(Parser *p, Stmt *s);
+void parse_unlisten(Parser *p, Stmt *s);
+void parse_discard(Parser *p, Stmt *s);
 /* One statement without its semicolon; *ret_tag and *ret_write as in ParsedStmt. */
 Stmt *parse_statement(Parser *p, const char **ret_tag, bool *ret_write);
 /* What the statement is to the transaction it runs in. */

@@ -6,14 +6,13 @@
 
 /* Statements that are refused, by their first word alone. */
 static const struct { Keyword k; const char *tag; bool write; } REFUSED[] = {
-    {KW_ALTER, "ALTER", true}, {KW_CALL, "CALL", true}, {KW_CLOSE, "CLOSE CURSOR", false}, {KW_CLUSTER, "CLUSTER", true},
-    {KW_COMMENT, "COMMENT", true}, {KW_DECLARE, "DECLARE CURSOR", false}, {KW_DO, "DO", true}, {KW_EXECUTE, "EXECUTE", false},
-    {KW_FETCH, "FETCH", false}, {KW_GRANT, "GRANT", true}, {KW_IMPORT, "IMPORT FOREIGN SCHEMA", true}, {KW_LISTEN, "LISTEN", false},
-    {KW_LOAD, "LOAD", false}, {KW_MERGE, "MERGE", true}, {KW_MOVE, "MOVE", false},
-    {KW_NOTIFY, "NOTIFY", false}, {KW_PREPARE, "PREPARE", false}, {KW_REASSIGN, "REASSIGN OWNED", true},
+    {KW_ALTER, "ALTER", true}, {KW_CALL, "CALL", true}, {KW_CLUSTER, "CLUSTER", true},
+    {KW_COMMENT, "COMMENT", true}, {KW_DO, "DO", true},
+    {KW_GRANT, "GRANT", true}, {KW_IMPORT, "IMPORT FOREIGN SCHEMA", true}, {KW_LISTEN, "LISTEN", false},
+    {KW_LOAD, "LOAD", false}, {KW_MERGE, "MERGE", true},
+    {KW_NOTIFY, "NOTIFY", false}, {KW_REASSIGN, "REASSIGN OWNED", true},
     {KW_REFRESH, "REFRESH MATERIALIZED VIEW", true}, {KW_REINDEX, "REINDEX", true}, {KW_REVOKE, "REVOKE", true},
     {KW_SECURITY, "SECURITY LABEL", true},
-    {KW_UNLISTEN, "UNLISTEN", false},
 };
 
 /* What CREATE, ALTER and DROP may be followed by. */
@@ -78,7 +77,14 @@ static const struct { Keyword k; const char *tag; bool write; ReadStmt read; } S
     {KW_RESET, "RESET", false, parse_reset},
     {KW_SHOW, "SHOW", false, parse_show},
     {KW_EXPLAIN, "EXPLAIN", false, parse_explain},
+    {KW_PREPARE, "PREPARE", false, parse_prepare},
+    {KW_EXECUTE, "EXECUTE", false, parse_execute},
     {KW_DEALLOCATE, "DEALLOCATE", false, parse_deallocate},
+    {KW_DECLARE, "DECLARE CURSOR", false, parse_declare},
+    {KW_FETCH, "FETCH", false, parse_fetch},
+    {KW_MOVE, "MOVE", false, parse_fetch},
+    {KW_CLOSE, "CLOSE CURSOR", false, parse_close},
+    {KW_UNLISTEN, "UNLISTEN", false, parse_unlisten},
     {KW_DISCARD, "DISCARD", false, parse_discard},
     {KW_VACUUM, "VACUUM", false, parse_vacuum},
     {KW_ANALYZE, "ANALYZE", false, parse_vacuum},
@@ -99,10 +105,15 @@ transaction_tag(const Stmt *s, const Token *first)
     return "ROLLBACK";
 }
 
+/* What takes no snapshot, so that SET TRANSACTION may follow it. */
 static bool
 looks_up_names(const Stmt *s)
 {
-    return s->kind != ST_TRANSACTION && s->kind != ST_SET && s->kind != ST_SHOW && s->kind != ST_RESET && s->kind != ST_CHECKPOINT;
+    static const StmtKind NOT[] = {ST_TRANSACTION, ST_SET, ST_SHOW, ST_RESET, ST_CHECKPOINT, ST_FETCH, ST_UNLISTEN};
+    u32 i = 0;
+    while (i < COUNT_OF(NOT) && NOT[i] != s->kind)
+        i++;
+    return i == COUNT_OF(NOT);
 }
 
 void
@@ -114,9 +125,11 @@ parse_classify(ParsedStmt *s)
     s->ends_failed = s->is_transaction && (t->txn == BTXN_COMMIT || t->txn == BTXN_ROLLBACK || t->txn == BTXN_ROLLBACK_TO);
     s->uses_catalog = looks_up_names(t);
     s->needs_snapshot = s->uses_catalog && t->kind != ST_LOCK;
+    s->uses_names = t->kind == ST_EXECUTE || t->kind == ST_FETCH;
+    s->is_cursor = t->kind == ST_FETCH || t->kind == ST_CLOSE;
     if (t->kind == ST_NOOP && strcmp(s->tag, "VACUUM") == 0)
         s->not_in_block = "VACUUM";
-    else if (t->kind == ST_DISCARD && str_eq(LIST_AT(t->settings, ASetting, 0)->name, STR_LIT("all")))
+    else if (t->kind == ST_DISCARD && t->discard == DISCARD_ALL)
         s->not_in_block = "DISCARD ALL";
 }
 
@@ -138,6 +151,11 @@ parse_statement(Parser *p, const char **ret_tag, bool *ret_write)
     bool change = first.kind == T_KEYWORD && (first.keyword == KW_INSERT || first.keyword == KW_UPDATE || first.keyword == KW_DELETE);
     if (first.kind != T_KEYWORD || (s->with && !change))
         parse_fail(p);
+    if (parse_is(p, KW_PREPARE) && parse_is_ahead(p, 1, KW_TRANSACTION) && parse_peek(p, 2)->kind == T_STRING) {
+        *ret_tag = "PREPARE TRANSACTION";
+        parse_unsupported(p, s, *ret_tag);
+        return s;
+    }
     for (u32 i = 0; i < COUNT_OF(STATEMENTS); i++)
         if (first.keyword == STATEMENTS[i].k) {
             *ret_tag = STATEMENTS[i].tag;
@@ -159,11 +177,6 @@ parse_statement(Parser *p, const char **ret_tag, bool *ret_write)
         parse_expect(p, KW_DATABASE);
         s->kind = ST_CHECK;
         *ret_tag = "CHECK DATABASE";
-        return s;
-    }
-    if (parse_is(p, KW_PREPARE) && parse_is_ahead(p, 1, KW_TRANSACTION)) {
-        *ret_tag = "PREPARE TRANSACTION";
-        parse_unsupported(p, s, *ret_tag);
         return s;
     }
     if (parse_transaction(p, s)) {

@@ -184,7 +184,8 @@ read_special_set(Parser *p, Stmt *s)
             parse_try(p, KW_DEFAULT);
         add_setting(p, s, STR_LIT("client_encoding"), v);
     } else if (parse_is(p, KW_ROLE) && !parse_is_ahead(p, 1, KW_TO) && !(parse_peek(p, 1)->kind == T_OP)) {
-        parse_unsupported(p, s, "SET ROLE");
+        parse_take(p);
+        add_setting(p, s, STR_LIT("role"), read_var_value(p));
     } else if (parse_is(p, KW_CONSTRAINTS)) {
         parse_unsupported(p, s, "SET CONSTRAINTS");
     } else if (parse_is(p, KW_SCHEMA) && parse_peek(p, 1)->kind == T_STRING) {
@@ -212,10 +213,7 @@ parse_set(Parser *p, Stmt *s)
         }
         if (parse_is(p, KW_AUTHORIZATION)) {
             parse_take(p);
-            if (parse_try(p, KW_DEFAULT))
-                add_setting(p, s, STR_LIT("session_authorization"), (Str){0});
-            else
-                parse_unsupported(p, s, "SET SESSION AUTHORIZATION");
+            add_setting(p, s, STR_LIT("session_authorization"), parse_try(p, KW_DEFAULT) ? (Str){0} : read_var_value(p));
             return;
         }
     } else if (parse_is(p, KW_LOCAL) && !parse_is_ahead(p, 1, KW_TO) && parse_peek(p, 1)->kind != T_OP) {
@@ -326,8 +324,7 @@ parse_explain(Parser *p, Stmt *s)
                  parse_is(p, KW_MERGE) || parse_is(p, KW_REFRESH);
     if (!known)
         parse_fail(p);
-    bool write;
-    s->explained = parse_statement(p, &s->explained_tag, &write);
+    s->inner = parse_statement(p, &s->inner_tag, &s->inner_write);
 }
 
 static void
@@ -423,32 +420,6 @@ parse_alter_role(Parser *p, Stmt *s)
     add_setting(p, s, STR_LIT("password"), parse_try(p, KW_NULL) ? (Str){0} : parse_string(p));
     if (!at_statement_end(p))
         parse_unsupported(p, s, "ALTER ROLE with anything but PASSWORD");
-}
-
-void
-parse_deallocate(Parser *p, Stmt *s)
-{
-    s->kind = ST_DEALLOCATE;
-    parse_expect(p, KW_DEALLOCATE);
-    if (parse_is(p, KW_PREPARE) && !(parse_peek(p, 1)->kind == T_END || (parse_peek(p, 1)->kind == T_CHAR)))
-        parse_take(p);
-    add_setting(p, s, parse_try(p, KW_ALL) ? (Str){0} : parse_col_id(p), (Str){0});
-}
-
-void
-parse_discard(Parser *p, Stmt *s)
-{
-    s->kind = ST_DISCARD;
-    parse_expect(p, KW_DISCARD);
-    static const struct { Keyword k; const char *name; } what[] = {
-        {KW_ALL, "all"}, {KW_TEMP, "temp"}, {KW_TEMPORARY, "temp"}, {KW_PLANS, "plans"}, {KW_SEQUENCES, "sequences"},
-    };
-    for (u32 i = 0; i < COUNT_OF(what); i++)
-        if (parse_try(p, what[i].k)) {
-            add_setting(p, s, str_of(what[i].name), (Str){0});
-            return;
-        }
-    parse_fail(p);
 }
 
 /* VACUUM and ANALYZE: nothing to do here, so options and tables are only read. */

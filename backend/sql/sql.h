@@ -20,11 +20,18 @@ typedef struct ParsedStmt {
     bool ends_failed;    /* COMMIT, ROLLBACK, ROLLBACK TO: get through in a failed transaction */
     bool uses_catalog;   /* all but transaction statements, SET, SHOW, RESET, CHECKPOINT */
     bool needs_snapshot; /* the same but LOCK TABLE */
+    bool uses_names;     /* what it gives depends on prepared statements or portals: EXECUTE, FETCH, MOVE */
+    bool is_cursor;      /* FETCH, MOVE, CLOSE: goes on reading at the snapshots of portals */
     const char *not_in_block; /* the name of a statement that refuses to run in a transaction block ("VACUUM"), else NULL */
 } ParsedStmt;
 
 /* All statements of a text (valid UTF-8, checked here), in a's memory. Throws 42601 and others with a position. */
 ParsedStmt *sql_parse(Arena *a, const char *text, u32 len, u32 *ret_count);
+
+/* The statement that begins at this byte of a text that sql_parse has accepted. */
+ParsedStmt *sql_parse_again(Arena *a, const char *text, u32 len, u32 start);
+/* The statement inside of PREPARE, DECLARE or EXPLAIN, as one of its own. */
+ParsedStmt *sql_inner(Arena *a, const ParsedStmt *outer);
 
 typedef struct BindContext {
     const Root *root;
@@ -39,5 +46,9 @@ typedef struct BindContext {
 
 /* Throws with position. The result lives in a. */
 BStmt *sql_bind(Arena *a, const BindContext *ctx, const ParsedStmt *stmt);
+/* The types that PREPARE declares; TYPE_INVALID = infer. */
+TypeId *sql_bind_types(Arena *a, const BindContext *ctx, const ParsedStmt *prepare, u32 *ret_count);
+/* The arguments of EXECUTE as a SELECT of one row, converted to the statement's parameter types. 42601 when they are not as many. */
+BStmt *sql_bind_arguments(Arena *a, const BindContext *ctx, const ParsedStmt *execute, const TypeId *types, u32 count);
 
 #endif

@@ -89,6 +89,12 @@ START_TEST(resolution)
 }
 END_TEST
 
+START_TEST(named)
+{
+    run_file("named");
+}
+END_TEST
+
 START_TEST(everyday)
 {
     run_file("everyday");
@@ -400,6 +406,7 @@ main(void)
     tcase_add_test(t, syntax);
     tcase_add_test(t, statements);
     tcase_add_test(t, resolution);
+    tcase_add_test(t, named);
     tcase_add_test(t, everyday);
     tcase_add_test(t, keywords_are_sorted);
     tcase_add_test(t, a_text_is_split_into_statements);
