@@ -1,6 +1,6 @@
 /*
  * call.c
- *    Functions that the session carries out (SERIAL in functions.def): advisory locks, and signals to other sessions.
+ *    Functions that the session carries out (SERIAL in functions.def): advisory locks, signals to other sessions, parameters.
  *
  * Called by expressions through ExprEnv, once a row, in the order of the rows, on the session's thread; so it may wait, throw and send notices.
  */
@@ -119,6 +119,39 @@ terminate(Session *s, i32 pid, i64 timeout_ms)
     return true;
 }
 
+/* ---- parameters ---- */
+
+/* The value as SHOW prints it, for as long as the row that holds it; NULL when there is none and that is fine. */
+static Value
+setting(Session *s, const char *name, bool missing_ok)
+{
+    Arena *a = s->running ? s->running->arena : s->message;
+    char text[GUC_TEXT_MAX];
+    const char *as_spelled;
+    Error err;
+    if (guc_show(s->guc, name, &as_spelled, text, sizeof text, &err))
+        return (Value){.type = TYPE_TEXT, .typmod = -1, .str = arena_str(a, str_of(text))};
+    if (!missing_ok)
+        err_rethrow(&err);
+    return (Value){.type = TYPE_TEXT, .typmod = -1, .is_null = true};
+}
+
+static const char *
+text_of(Session *s, const Value *v)
+{
+    return v->is_null ? NULL : arena_strndup(s->message, v->str.ptr, v->str.len);
+}
+
+static Value
+set_config(Session *s, const Value *args)
+{
+    const char *name = text_of(s, &args[0]);
+    if (!name)
+        err_throw(ERR_NULL_NOT_ALLOWED, "SET requires parameter name");
+    utility_set(s, name, text_of(s, &args[1]), !args[2].is_null && args[2].b ? GUC_SCOPE_LOCAL : GUC_SCOPE_SESSION);
+    return setting(s, name, false);
+}
+
 /* ---- the door ---- */
 
 Value
@@ -143,6 +176,10 @@ session_call(void *session, const FuncDef *f, const Value *args)
         interrupt_sleep(((double)args[0].i64v - (double)env->wall_us()) / 1e6);
         v.str = STR_LIT("");
         return v;
+    case FOP_SET_CONFIG:
+        return set_config(s, args);
+    case FOP_CURRENT_SETTING:
+        return setting(s, text_of(s, &args[0]), f->arg_count == 2 && args[1].b);
     case FOP_CANCEL_BACKEND:
         v.b = send_signal(s, args[0].i32v, false, &slot, &generation);
         return v;

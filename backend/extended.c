@@ -49,7 +49,9 @@ extended_parse(Session *s, const WireMsg *m)
     if (!*name)
         prepared_drop(s, ""); /* even when the new one fails */
     CachedPlan *plan = plans_find(s, text, len, declared, count);
-    if (!plan)
+    if (plan)
+        session_tell_cuts(s, plan->parsed);
+    else
         plan = plans_make(s, text, len, declared, count);
     prepared_put(s, name, plan, false);
     reply_empty(s->wire, MSG_B_PARSE_COMPLETE);

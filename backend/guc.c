@@ -39,7 +39,7 @@ struct Guc {
     i64 conf_reset[CONF_COUNT];
     GucOld *conf_old[CONF_COUNT];
     u32 level;      /* 0: no transaction */
-    bool any_old, version_reported;
+    bool any_old;
     u64 reported_serial; /* of the last report, plus 1 */
     GucValue values[GUC_COUNT];
     Custom custom[CUSTOM_MAX];
@@ -84,6 +84,16 @@ check_bool(const GucDef *d, const char *value, char ret[GUC_TEXT_MAX], Error *er
     return error_set(err, ERR_INVALID_PARAMETER_VALUE, "parameter \"%s\" requires a Boolean value", d->name);
 }
 
+/* A number with something behind it that is no unit. */
+static bool
+bad_unit(const char *name, const char *value, bool bytes, Error *err)
+{
+    bad_value(name, value, err);
+    error_hint(err, bytes ? "Valid units for this parameter are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\"."
+                          : "Valid units for this parameter are \"us\", \"ms\", \"s\", \"min\", \"h\", and \"d\".");
+    return false;
+}
+
 typedef struct Unit { const char *name; i64 factor; } Unit;
 static const Unit KB_UNITS[] = {{"TB", 1 << 30}, {"GB", 1 << 20}, {"MB", 1024}, {"kB", 1}, {NULL, 0}};
 static const Unit MS_UNITS[] = {{"d", 86400000}, {"h", 3600000}, {"min", 60000}, {"s", 1000}, {"ms", 1}, {NULL, 0}};
@@ -101,8 +111,10 @@ check_number(const GucDef *d, const char *value, char ret[GUC_TEXT_MAX], Error *
     if (*end) {
         while (u && u->name && strcmp(u->name, end) != 0)
             u++;
-        if (!u || !u->name)
+        if (!u)
             return bad_value(d->name, value, err);
+        if (!u->name)
+            return bad_unit(d->name, value, d->kind == KIND_KB, err);
         v *= (double)u->factor;
     }
     if (!(v >= (double)d->min && v <= (double)d->max))
@@ -152,7 +164,7 @@ static bool
 check(GucId id, const char *value, char ret[GUC_TEXT_MAX], Error *err)
 {
     const GucDef *d = &DEFS[id];
-    if (strlen(value) >= GUC_TEXT_MAX)
+    if (strlen(value) >= GUC_TEXT_MAX && id != GUC_application_name) /* which is cut */
         return error_set(err, ERR_INVALID_PARAMETER_VALUE, "value for parameter \"%s\" is too long", d->name);
     switch (d->kind) {
     case KIND_BOOL: return check_bool(d, value, ret, err);
@@ -241,8 +253,13 @@ set_conf(Guc *g, int id, const char *value, GucScope scope, Error *err)
     else if (!conf_set(g->conf, id, value, err)) {
         i64 v;
         Error ignored;
-        if (!conf_parse_number(d->kind, value, &v, &ignored))
-            bad_value(d->name, value, err);
+        if (!conf_parse_number(d->kind, value, &v, &ignored)) {
+            const char *first = value + strspn(value, " +-");
+            if (d->kind == SETTING_MS && isdigit((u8)*first))
+                bad_unit(d->name, value, false, err);
+            else
+                bad_value(d->name, value, err);
+        }
         else if (d->kind == SETTING_MS)
             error_set(err, ERR_INVALID_PARAMETER_VALUE, "%lld ms is outside the valid range for parameter \"%s\" (%lld .. %lld)", (long long)v,
                       d->name, (long long)d->min, (long long)d->max);
@@ -266,11 +283,30 @@ find_custom(const Guc *g, const char *name)
     return NULL;
 }
 
+static bool
+is_custom_name(const char *name)
+{
+    bool begins = true;
+    for (const u8 *p = (const u8 *)name; *p; p++)
+        if (*p == '.' && !begins)
+            begins = true;
+        else if (isalpha(*p) || *p == '_' || *p >= 128 || (!begins && (isdigit(*p) || *p == '$')))
+            begins = false;
+        else
+            return false;
+    return !begins;
+}
+
 /* A name with a dot belongs to the client, as long as it looks like two identifiers. Once there it stays, empty, even when its SET is undone. */
 static bool
 set_custom(Guc *g, const char *name, const char *value, GucScope scope, Error *err)
 {
     Custom *c = find_custom(g, name);
+    if (!c && !is_custom_name(name)) {
+        error_set(err, ERR_INVALID_NAME, "invalid configuration parameter name \"%s\"", name);
+        error_detail(err, "Custom parameter names must be two or more simple identifiers separated by dots.");
+        return false;
+    }
     if (!c) {
         if (g->custom_count == CUSTOM_MAX)
             return error_set(err, ERR_INSUFFICIENT_RESOURCES, "too many custom parameters");
@@ -296,7 +332,7 @@ guc_set(Guc *g, const char *name, const char *value, GucScope scope, Error *err)
     g->serial++;
     if (id < 0 && conf_id >= 0)
         return set_conf(g, conf_id, value, scope, err);
-    if (id < 0 && strchr(name, '.') && name[0] != '.')
+    if (id < 0 && strchr(name, '.'))
         return set_custom(g, name, value, scope, err);
     if (id < 0)
         return unknown(name, err);
@@ -450,7 +486,8 @@ guc_each(const Guc *g, void (*visit)(void *ctx, const char *name, const char *va
     for (int i = 0; i < GUC_COUNT; i++)
         all[n++] = (Shown){DEFS[i].name, DEFS[i].text, i, -1};
     for (int i = 0; i < CONF_COUNT; i++)
-        all[n++] = (Shown){SETTING_DEFS[i].name, SETTING_DEFS[i].text, -1, i};
+        if (find(SETTING_DEFS[i].name) < 0)
+            all[n++] = (Shown){SETTING_DEFS[i].name, SETTING_DEFS[i].text, -1, i};
     qsort(all, n, sizeof *all, by_name);
     for (u32 i = 0; i < n; i++) {
         if (all[i].guc >= 0)
@@ -497,7 +534,4 @@ guc_report(Guc *g, void (*report)(void *ctx, const char *name, const char *value
         if (!replace(&v->reported, v->now))
             g->reported_serial = 0; /* told again next time */
     }
-    if (!g->version_reported)
-        report(ctx, "server_version", conf_text(g->conf, server_version));
-    g->version_reported = true;
 }

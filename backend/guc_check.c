@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { OFFSET_MAX_S = 168 * 3600 - 1, NAME_MAX_BYTES = 63 };
+enum { OFFSET_MAX_S = 168 * 3600 - 1 };
 
 static bool
 bad_value(const char *name, const char *value, Error *err)
@@ -30,7 +30,8 @@ check_encoding(const char *value, char *ret, Error *err)
     plain[n] = 0;
     if (strcmp(plain, "utf8") != 0 && strcmp(plain, "unicode") != 0)
         return bad_value("client_encoding", value, err);
-    strcpy(ret, "UTF8");
+    /* PostgreSQL keeps this one spelling, for old drivers that ask for it and compare. */
+    strcpy(ret, strcmp(value, "UNICODE") == 0 ? value : "UTF8");
     return true;
 }
 
@@ -136,9 +137,9 @@ check_zone(const char *value, char *ret, Error *err)
 static bool
 check_application_name(const char *value, char *ret)
 {
-    size_t n = 0;
-    for (; value[n] && n < NAME_MAX_BYTES; n++)
-        ret[n] = value[n] < 32 || value[n] > 126 ? '?' : value[n];
+    u32 n = utf8_clip(str_of(value), TYPE_NAME_MAX_BYTES);
+    for (u32 i = 0; i < n; i++)
+        ret[i] = value[i] < 32 || value[i] > 126 ? '?' : value[i];
     ret[n] = 0;
     return true;
 }

@@ -248,6 +248,7 @@ plans_make(Session *s, const char *text, u32 len, const TypeId *declared, u32 de
     Arena *a = p->arena;
     p->hash = hash_of(text, len, declared, declared_count);
     const ParsedStmt *parsed = sql_parse(a, p->text, len, &count);
+    session_tell_cuts(s, count ? parsed : NULL);
     if (count > 1)
         err_throw(ERR_SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement");
     p->parsed = count && parsed->tree ? parsed : NULL;

@@ -62,20 +62,50 @@ session_report_parameters(Session *s)
     guc_report(s->guc, report_parameter, s->wire);
 }
 
+/* As client_min_messages has it. */
+static bool
+tells(const Session *s, ReplySeverity severity)
+{
+    const char *least = guc_text(s->guc, GUC_client_min_messages);
+    return strcmp(least, "error") != 0 && (severity != REPLY_NOTICE || strcmp(least, "warning") != 0);
+}
+
 void
 session_notice_fields(Session *s, ReplySeverity severity, const Error *err)
 {
-    const char *least = guc_text(s->guc, GUC_client_min_messages);
-    if (strcmp(least, "error") != 0 && (severity != REPLY_NOTICE || strcmp(least, "warning") != 0))
+    if (tells(s, severity))
         reply_error(s->wire, severity, err);
 }
 
 void
 session_notice(Session *s, ReplySeverity severity, ErrCode code, const char *text)
 {
-    Error err;
-    error_set(&err, code, "%s", text);
-    session_notice_fields(s, severity, &err);
+    if (tells(s, severity))
+        reply_notice(s->wire, severity, code, text);
+}
+
+static void
+tell_cut(Session *s, Str whole, u32 kept_bytes)
+{
+    session_notice(s, REPLY_NOTICE, ERR_NAME_TOO_LONG,
+                   arena_printf(s->message, "identifier \"%.*s\" will be truncated to \"%.*s\"", (int)whole.len, whole.ptr, (int)kept_bytes, whole.ptr));
+}
+
+void
+session_tell_cuts(Session *s, const ParsedStmt *parsed)
+{
+    for (const CutName *c = parsed ? parsed->cut : NULL; UNLIKELY(c); c = c->next)
+        tell_cut(s, c->whole, c->kept_bytes);
+}
+
+bool
+session_set_parameter(Session *s, const char *name, const char *value, GucScope scope, Error *err)
+{
+    if (!guc_set(s->guc, name, value, scope, err))
+        return false;
+    if (value && strlen(value) > TYPE_NAME_MAX_BYTES && strcasecmp(name, "application_name") == 0)
+        tell_cut(s, str_of(value), utf8_clip(str_of(value), TYPE_NAME_MAX_BYTES));
+    return true;
 }
 
 /* ---- statements ---- */

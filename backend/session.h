@@ -109,7 +109,7 @@ typedef struct Session {
     Txn *txn;
     u32 role_id;
     bool superuser;
-    char role_name[NAME_BYTES], database[NAME_BYTES];
+    char role_name[NAME_BYTES], database[NAME_BYTES], version[128]; /* what version() shows */
     Guc *guc;
     u64 guc_seen, format_serial; /* serial of the parameters looked at; grows when `format` changes */
     TypeFormat format;
@@ -146,6 +146,10 @@ const Root *session_root(Session *s);
 void session_notice(Session *s, ReplySeverity severity, ErrCode code, const char *text);
 /* The same with whatever else err says. */
 void session_notice_fields(Session *s, ReplySeverity severity, const Error *err);
+/* A NOTICE for every identifier that was cut; NULL: none. */
+void session_tell_cuts(Session *s, const ParsedStmt *parsed);
+/* guc_set, and what the client is told of it. */
+MUST_CHECK bool session_set_parameter(Session *s, const char *name, const char *value, GucScope scope, Error *err);
 
 /* ---- transaction.c ---- */
 /* A message begins one when there is none. */
@@ -314,6 +318,8 @@ void utility_describe(Session *s, CachedPlan *p, Arena *a);
 void utility_show(Session *s, Portal *p);
 void utility_explain(Session *s, Portal *p);
 /* SET, RESET, transaction statements, DEALLOCATE, DISCARD, CHECKPOINT, ALTER ROLE: to the tag that completes it. */
+/* SET of one parameter; value NULL: to its default. */
+void utility_set(Session *s, const char *name, const char *value, GucScope scope);
 const char *utility_run(Session *s, const BStmt *b, const char *tag);
 
 #endif

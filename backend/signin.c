@@ -18,33 +18,21 @@
 #include "common/shm/publish.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <strings.h>
 #include <unistd.h>
 
-enum { ROLE_WAIT_MS = 5000, ROLE_LOOK_US = 200, FAILURE_MS = 50 };
+/* SIGNIN_BYTES: a startup packet, requests before it and the SCRAM messages behind it. */
+enum { ROLE_WAIT_MS = 5000, ROLE_LOOK_US = 200, FAILURE_MS = 50, SIGNIN_BYTES = 2 * WIRE_STARTUP_MAX };
 
-/* ---- cancel requests ---- */
-
-/* The pid is looked up among our own slots and the key compared in constant time; nothing is answered. */
+/* Nothing is answered. */
 static void
 cancel_other(void *ctx, u32 pid, const u8 *key, u32 key_len)
 {
     const Session *s = ctx;
-    const ControlShm *control = s->boot->shm.control;
-    if (key_len != 4)
-        return;
-    for (u32 i = 0; i < s->boot->shm.slot_count; i++) {
-        const SlotShm *slot = &control->slots[i];
-        u8 want[4];
-        if (observe_u32(&slot->pub_state) != SLOT_TAKEN || slot->pid <= 0 || (u32)slot->pid != pid || slot->pid == getpid())
-            continue;
-        put_be32(want, (u32)slot->cancel_key);
-        if (sodium_memcmp(want, key, sizeof want) == 0)
-            kill(slot->pid, SIGINT);
-    }
+    if (key_len == 4)
+        proc_cancel(&s->boot->shm, pid, get_be32(key));
 }
 
 /* ---- verifiers ---- */
@@ -137,19 +125,23 @@ find_database(Session *s, const Startup *start)
 /* ---- settings of the startup packet ---- */
 
 static void
-set_parameters(Session *s, const Startup *start)
+set_parameters(Session *s, Startup *start)
 {
     Error err;
+    startup_options(s->message, start);
     for (u32 i = 0; i < start->param_count; i++)
-        if (!guc_set(s->guc, start->params[i].name, start->params[i].value, GUC_SCOPE_STARTUP, &err))
+        if (!session_set_parameter(s, start->params[i].name, start->params[i].value, GUC_SCOPE_STARTUP, &err))
             err_rethrow_fatal(&err);
     guc_fix(s->guc, GUC_is_superuser, s->superuser ? "on" : "off");
     guc_fix(s->guc, GUC_session_authorization, s->role_name);
+    const char *version = conf_text(&s->boot->conf, server_version);
     char number[16];
     int major = 0, minor = 0;
-    sscanf(conf_text(&s->boot->conf, server_version), "%d.%d", &major, &minor);
+    sscanf(version, "%d.%d", &major, &minor);
     snprintf(number, sizeof number, "%d", major * 10000 + minor);
+    guc_fix(s->guc, GUC_server_version, version);
     guc_fix(s->guc, GUC_server_version_num, number);
+    snprintf(s->version, sizeof s->version, "PostgreSQL %.64s (ggs3db " PACKAGE_VERSION ")", version);
     session_apply_gucs(s);
 }
 
@@ -199,7 +191,7 @@ signin(Session *s)
 {
     Boot *b = s->boot;
     Startup start;
-    wire_limit(s->wire, WIRE_STARTUP_MAX);
+    wire_limit(s->wire, SIGNIN_BYTES);
     wire_deadline(s->wire, env->monotonic_ns() + (u64)conf_int(&b->conf, authentication_timeout) * 1000000, ERR_QUERY_CANCELED,
                   "canceling authentication due to timeout");
     if (!startup_read(s->wire, s->message, &start, cancel_other, s))
@@ -207,6 +199,7 @@ signin(Session *s)
     check_server_state(s);
     if (b->has_password)
         check_password(s, &start);
+    reply_auth(s->wire, 0, NULL, 0);
     shm_forget_secrets(&b->shm);
     find_role(s, &start);
     find_database(s, &start);
@@ -219,7 +212,6 @@ signin(Session *s)
     proc_title("%s %s %s", s->role_name, s->database, b->client_text);
     if (conf_int(&b->conf, log_connections))
         say_info("connection of %s from %s", s->role_name, b->client_text);
-    reply_auth(s->wire, 0, NULL, 0);
     session_report_parameters(s);
     reply_key_data(s->wire, (u32)getpid(), (u32)b->shm.control->slots[b->slot].cancel_key);
 }

@@ -87,6 +87,7 @@ run_all(Session *s, const char *text, u32 len)
     settle_portals(s);
     CachedPlan *plan = plans_find(s, text, len, NULL, 0);
     if (plan && plan->parsed) {
+        session_tell_cuts(s, plan->parsed);
         admit(s, plan->parsed);
         run_plan(s, plan, true);
         return;
@@ -98,10 +99,15 @@ run_all(Session *s, const char *text, u32 len)
         end_message(s);
         reply_empty(s->wire, MSG_B_EMPTY_QUERY);
     } else if (count == 1) {
+        bool again = plans_seen_before(s, text, len);
+        if (!again)
+            session_tell_cuts(s, parsed);
         admit(s, parsed);
-        run_plan(s, plans_seen_before(s, text, len) ? plans_make(s, text, len, NULL, 0) : plans_make_once(s, text, len, parsed), true);
-    } else
+        run_plan(s, again ? plans_make(s, text, len, NULL, 0) : plans_make_once(s, text, len, parsed), true);
+    } else {
+        session_tell_cuts(s, parsed);
         run_several(s, text, len, parsed, count);
+    }
 }
 
 void

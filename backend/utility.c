@@ -151,15 +151,16 @@ utility_explain(Session *s, Portal *p)
 
 /* ---- without rows ---- */
 
-static void
-set_parameter(Session *s, const BSetting *to, GucScope scope)
+void
+utility_set(Session *s, const char *name, const char *value, GucScope scope)
 {
-    GucId id = guc_transaction_parameter(to->name);
+    GucId id = guc_transaction_parameter(name);
     Error err;
-    if (id != GUC_COUNT && to->value)
-        transaction_set_mode(s, id, to->value);
+    if (id != GUC_COUNT && value)
+        transaction_set_mode(s, id, value);
     else
-        CHECKED(guc_set(s->guc, to->name, to->value, scope, &err), &err);
+        CHECKED(session_set_parameter(s, name, value, scope, &err), &err);
+    session_apply_gucs(s);
 }
 
 static void
@@ -169,8 +170,7 @@ set_parameters(Session *s, const BStmt *b)
         session_notice(s, REPLY_WARNING, ERR_NO_ACTIVE_TRANSACTION,
                        b->set_transaction ? "SET TRANSACTION can only be used in transaction blocks" : "SET LOCAL can only be used in transaction blocks");
     for (u32 i = 0; i < b->setting_count; i++)
-        set_parameter(s, &b->settings[i], b->local ? GUC_SCOPE_LOCAL : GUC_SCOPE_SESSION);
-    session_apply_gucs(s);
+        utility_set(s, b->settings[i].name, b->settings[i].value, b->local ? GUC_SCOPE_LOCAL : GUC_SCOPE_SESSION);
 }
 
 static const char *

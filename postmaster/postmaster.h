@@ -21,6 +21,8 @@ typedef struct Child {
     RoleKind role;
     u32 slot; /* backends */
     int signin_fd; /* -1 once reported or closed */
+    u64 started_ns;
+    bool told_to_leave; /* it took too long to sign in */
 } Child;
 
 typedef struct Options {
@@ -76,8 +78,8 @@ void listen_close_remote(Postmaster *pm);
 int listen_accept(const Listener *l, char *ret_text, size_t size);
 
 /* ---- refuse.c ---- */
-/* In a child of its own: read the start-up packet politely, answer FATAL, exit. */
-NORETURN void refuse_client(int fd, ErrCode code, const char *message);
+/* In a child of its own: read the start-up packet politely, answer FATAL, exit. A CancelRequest is carried out. */
+NORETURN void refuse_client(int fd, const Shm *shm, ErrCode code, const char *message);
 
 /* ---- supervisor.c ---- */
 /* Runs until the server has stopped; returns the exit status. */

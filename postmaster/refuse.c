@@ -2,7 +2,7 @@
  * refuse.c
  *    Tell a client why it cannot connect now: in a child of its own, within two seconds and a few hundred bytes.
  *
- * The client's first packets are read before the answer, since libpq asks for TLS first and drops an answer that comes too early.
+ * A CancelRequest needs no slot and is carried out all the same: who cancels has too much running. The client's first packets are read before the answer, since libpq asks for TLS first and drops an answer that comes too early.
  */
 #include "postmaster/postmaster.h"
 
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 2000, PACKET_MAX = 10000, CODE_SSL = 80877103, CODE_GSS = 80877104, CODE_CANCEL = 80877102 };
+enum { WAIT_MS = 2000, PACKET_MAX = 10004, CODE_SSL = 80877103, CODE_GSS = 80877104, CODE_CANCEL = 80877102 };
 
 /* Exactly n bytes within the time, or false. */
 static bool
@@ -42,7 +42,7 @@ put_field(u8 *to, size_t *len, char kind, const char *text)
 }
 
 void
-refuse_client(int fd, ErrCode code, const char *message)
+refuse_client(int fd, const Shm *shm, ErrCode code, const char *message)
 {
     u8 packet[PACKET_MAX], answer[512] = "E";
     u64 until_ns = env->monotonic_ns() + WAIT_MS * 1000000ull; /* in all: who sends a byte now and then is not waited for */
@@ -50,8 +50,13 @@ refuse_client(int fd, ErrCode code, const char *message)
         if (!read_exactly(fd, packet, 8, until_ns))
             _exit(0);
         u32 len = get_be32(packet), request = get_be32(packet + 4);
-        if (len < 8 || len > PACKET_MAX || request == CODE_CANCEL || !read_exactly(fd, packet + 8, len - 8, until_ns))
+        if (len < 8 || len > PACKET_MAX || !read_exactly(fd, packet + 8, len - 8, until_ns))
             _exit(0);
+        if (request == CODE_CANCEL) {
+            if (len == 16)
+                proc_cancel(shm, get_be32(packet + 8), get_be32(packet + 12));
+            _exit(0);
+        }
         if (request != CODE_SSL && request != CODE_GSS)
             break;
         if (send(fd, "N", 1, MSG_NOSIGNAL) != 1)

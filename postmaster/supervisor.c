@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { QUICK_DEATHS_MAX = 5, KILL_AFTER_MS = 5000, ACCEPTS_A_TURN = 64, REFUSERS_MAX = 64 };
+enum { QUICK_DEATHS_MAX = 5, KILL_AFTER_MS = 5000, ACCEPTS_A_TURN = 64, REFUSERS_MAX = 64, RESERVED_SHARE = 8, SIGNIN_GRACE_S = 3 };
 #define QUICK_DEATH_NS 10000000000ull
 
 typedef NORETURN void (*RoleMain)(Boot *);
@@ -116,7 +116,7 @@ refuse(Postmaster *pm, int fd, ErrCode code, const char *message)
     if (pid == 0) {
         proc_die_with_parent(parent);
         listen_close_all(pm, false);
-        refuse_client(fd, code, message);
+        refuse_client(fd, &pm->boot.shm, code, message);
     }
     pm->refusing_count += pid > 0;
     close(fd);
@@ -163,7 +163,7 @@ start_backend(Postmaster *pm, int fd, const Listener *l, const char *client)
         return;
     }
     s->pid = pid;
-    pm->backends[slot] = (Child){.pid = pid, .role = ROLE_BACKEND, .slot = (u32)slot, .signin_fd = pipe_fds[0]};
+    pm->backends[slot] = (Child){.pid = pid, .role = ROLE_BACKEND, .slot = (u32)slot, .signin_fd = pipe_fds[0], .started_ns = env->monotonic_ns()};
     pm->backend_count++;
 }
 
@@ -191,6 +191,26 @@ read_signin(Postmaster *pm, Child *b)
         publish_u32(&pm->boot.shm.control->slots[b->slot].pub_role_id, r.role_id);
     close(b->signin_fd);
     b->signin_fd = -1;
+}
+
+/* When few slots are left, whoever holds one and does not sign in gives it up: a thousand silent sockets must not lock others out. */
+static void
+end_strangers(Postmaster *pm)
+{
+    u32 slots = pm->boot.shm.slot_count, ended = 0;
+    if (slots - pm->backend_count - pm->releasing_count >= (slots + RESERVED_SHARE - 1) / RESERVED_SHARE)
+        return;
+    u64 now_ns = env->monotonic_ns();
+    for (u32 i = 0; i < slots; i++) {
+        Child *b = &pm->backends[i];
+        if (b->pid > 0 && b->signin_fd >= 0 && !b->told_to_leave && now_ns - b->started_ns > SIGNIN_GRACE_S * 1000000000ull) {
+            kill(b->pid, SIGTERM);
+            b->told_to_leave = true;
+            ended++;
+        }
+    }
+    if (ended)
+        say_warn("%u of %u connections were ended because they did not sign in within %d s and few are left (max_connections)", ended, slots, SIGNIN_GRACE_S);
 }
 
 /* ---- deaths ---- */
@@ -450,6 +470,7 @@ supervise(Postmaster *pm)
         if (proc_flag_take(PROC_CHILD))
             reap(pm);
         free_slots(pm);
+        end_strangers(pm);
         if (!pm->opened && pm->stop == SERVER_OPEN && observe_u64(&pm->boot.shm.writer->pub_ready))
             open_doors(pm);
         if (pm->stop != SERVER_OPEN && stop_step(pm))

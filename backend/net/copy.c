@@ -150,12 +150,7 @@ hand_over(CopyIn *c)
 static void
 shorten(char to[SHOWN_BYTES + 4], const u8 *s, size_t len)
 {
-    size_t n = len;
-    if (n > SHOWN_BYTES) {
-        n = SHOWN_BYTES;
-        while (n > 0 && (s[n] & 0xc0) == 0x80)
-            n--;
-    }
+    u32 n = utf8_clip((Str){(const char *)s, (u32)MIN(len, (size_t)UINT32_MAX)}, SHOWN_BYTES);
     memcpy(to, s, n);
     strcpy(to + n, len > n ? "..." : "");
 }

@@ -31,6 +31,7 @@ typedef enum MsgBack {
 
 typedef enum WirePhase { PHASE_AUTH = 1, PHASE_COMMAND = 2, PHASE_COPY = 4 } WirePhase;
 
+/* The longest startup packet, without its length; the longest body of a message. */
 enum { WIRE_STARTUP_MAX = 10000, WIRE_MESSAGE_MAX = 0x3fffffff };
 
 /* ---- wire.c ---- */
@@ -49,7 +50,7 @@ typedef struct WireMsg {
 /* The next message. Waits: in PHASE_COMMAND as an idle session (a cancel is dropped), else as a running one (a cancel throws).
  * false: the peer has gone. A type that the phase does not allow throws 08P01, fatal unless in PHASE_COPY. */
 bool wire_read(Wire *w, WirePhase phase, WireMsg *ret);
-/* A packet without type byte (startup). false: the peer has gone, or sent a length outside of 8 … 10,000 bytes. */
+/* A packet without type byte (startup). false: the peer has gone, or sent a length outside of 8 … 10,004 bytes. */
 bool wire_read_startup(Wire *w, WireMsg *ret);
 /* Bytes are there that no message has used yet. */
 bool wire_has_input(const Wire *w);
@@ -68,14 +69,18 @@ void wire_send_byte(Wire *w, u8 byte);
 typedef struct StartupParam { const char *name, *value; } StartupParam;
 typedef struct Startup {
     const char *user, *database; /* database NULL: none named */
+    const char *options;         /* command-line words, NULL none */
     u32 param_count;
-    StartupParam *params; /* settings in order, those of `options` first */
+    StartupParam *params; /* settings in order */
 } Startup;
 
 /* A CancelRequest: pid and key bytes. No answer is sent. */
 typedef void (*StartupCancel)(void *ctx, u32 pid, const u8 *key, u32 key_len);
 /* Up to and with the startup packet, NegotiateProtocolVersion included. false: close without a word. Throws fatal errors. */
 bool startup_read(Wire *w, Arena *a, Startup *ret, StartupCancel cancel, void *ctx);
+
+/* The words of `options` become settings before the others, which win over them. Throws fatal errors. */
+void startup_options(Arena *a, Startup *s);
 
 /* ---- sasl.c ---- */
 /* The SCRAM-SHA-256 exchange up to the server's final message, or a throw. false: the proof is wrong. */
@@ -84,6 +89,8 @@ bool sasl_exchange(Wire *w, const ScramVerifier *v);
 /* ---- reply.c ---- */
 typedef enum ReplySeverity { REPLY_NOTICE, REPLY_WARNING, REPLY_ERROR, REPLY_FATAL } ReplySeverity;
 void reply_error(Wire *w, ReplySeverity severity, const Error *err);
+/* A text of any length and nothing else. */
+void reply_notice(Wire *w, ReplySeverity severity, ErrCode code, const char *text);
 
 void reply_auth(Wire *w, u32 code, const void *data, u32 len);
 void reply_key_data(Wire *w, u32 pid, u32 key);

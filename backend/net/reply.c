@@ -48,18 +48,33 @@ put_field(Wire *w, char code, const char *text)
     }
 }
 
+static size_t
+begin_report(Wire *w, ReplySeverity severity, ErrCode code, const char *text)
+{
+    static const char *const NAMES[] = {[REPLY_NOTICE] = "NOTICE", [REPLY_WARNING] = "WARNING", [REPLY_ERROR] = "ERROR", [REPLY_FATAL] = "FATAL"};
+    size_t at = begin(w, severity >= REPLY_ERROR ? MSG_B_ERROR_RESPONSE : MSG_B_NOTICE_RESPONSE);
+    put_field(w, 'S', NAMES[severity]);
+    put_field(w, 'V', NAMES[severity]);
+    put_field(w, 'C', errcode_sqlstate(code));
+    put_field(w, 'M', text);
+    return at;
+}
+
+void
+reply_notice(Wire *w, ReplySeverity severity, ErrCode code, const char *text)
+{
+    size_t at = begin_report(w, severity, code, text);
+    buf_u8(&w->out, 0);
+    finish(w, at);
+}
+
 void
 reply_error(Wire *w, ReplySeverity severity, const Error *err)
 {
-    static const char *const NAMES[] = {[REPLY_NOTICE] = "NOTICE", [REPLY_WARNING] = "WARNING", [REPLY_ERROR] = "ERROR", [REPLY_FATAL] = "FATAL"};
     char position[16] = "";
-    size_t at = begin(w, severity >= REPLY_ERROR ? MSG_B_ERROR_RESPONSE : MSG_B_NOTICE_RESPONSE);
+    size_t at = begin_report(w, severity, err->code, *err->message ? err->message : "missing error text");
     if (err->position)
         snprintf(position, sizeof position, "%u", err->position);
-    put_field(w, 'S', NAMES[severity]);
-    put_field(w, 'V', NAMES[severity]);
-    put_field(w, 'C', errcode_sqlstate(err->code));
-    put_field(w, 'M', *err->message ? err->message : "missing error text");
     put_field(w, 'D', err->detail);
     put_field(w, 'H', err->hint);
     put_field(w, 'P', position);

@@ -2,16 +2,16 @@
  * startup.c
  *    From the first byte to a complete startup packet.
  *
- * SSLRequest and GSSENCRequest are answered 'N', each once, in a loop; bytes that came behind one of them in the same breath were sent before our answer
- * and close the connection. A CancelRequest goes to the callback and gets no answer. Protocol 3.x is negotiated down to 3.0.
+ * SSLRequest and GSSENCRequest are answered 'N', each once, in a loop (asked again they are a protocol we do not have); bytes that came behind one of them
+ * in the same breath were sent before our answer and close the connection. A CancelRequest goes to the callback and gets no answer. Protocol 3.x is negotiated down to 3.0.
  * Nothing here is trusted: lengths were checked by wire_read_startup, strings are checked for UTF-8 and terminators.
  */
 #include "backend/net/wire.h"
 
 #include "backend/throw.h"
+#include "common/conf/conf.h"
 
 #include <ctype.h>
-#include <strings.h>
 
 enum {
     CODE_CANCEL = 80877102,
@@ -19,40 +19,38 @@ enum {
     CODE_GSS = 80877104,
     PROTOCOL_3_0 = 3 << 16,
     PARAMS_MAX = 512,
-    NAME_MAX_BYTES = 63,
 };
 
 typedef struct Reading {
     Arena *arena;
     Startup *to;
-    const char *options;
     u32 unknown_count; /* _pq_. names */
     const char **unknown;
 } Reading;
 
 static void
-add_param(Reading *r, const char *name, const char *value)
+add_param(Startup *to, const char *name, const char *value)
 {
-    if (r->to->param_count == PARAMS_MAX)
+    if (to->param_count == PARAMS_MAX)
         err_throw_fatal(ERR_PROTOCOL_VIOLATION, "too many parameters in startup packet");
-    r->to->params[r->to->param_count++] = (StartupParam){name, value};
+    to->params[to->param_count++] = (StartupParam){name, value};
 }
 
 /* "name=value" of an option; dashes become underscores as PostgreSQL does. */
 static void
-add_option(Reading *r, char *text)
+add_option(Startup *to, const char *way, char *text)
 {
     char *equals = strchr(text, '=');
-    if (!equals || equals == text)
-        err_throw_fatal(ERR_SYNTAX_ERROR, "-c %s requires a value", text);
+    if (!equals)
+        err_throw_fatal(ERR_SYNTAX_ERROR, "%s%s requires a value", way, text);
     *equals = 0;
     for (char *c = text; *c; c++)
         if (*c == '-')
             *c = '_';
-    add_param(r, text, equals + 1);
+    add_param(to, text, equals + 1);
 }
 
-/* The next word of `options`: split at blanks, a backslash takes the next character as it is. NULL at the end. */
+/* The next word of `options`: split at blanks, a backslash takes the next character as it is, the last one nothing. NULL at the end. */
 static char *
 next_word(Arena *a, const char **at)
 {
@@ -63,8 +61,8 @@ next_word(Arena *a, const char **at)
         return NULL;
     char *word = arena_alloc(a, strlen(p) + 1), *to = word;
     for (; *p && !isspace((unsigned char)*p); p++) {
-        if (*p == '\\' && p[1])
-            p++;
+        if (*p == '\\' && !*++p)
+            break;
         *to++ = *p;
     }
     *to = 0;
@@ -72,42 +70,33 @@ next_word(Arena *a, const char **at)
     return word;
 }
 
-static void
-read_options(Reading *r)
+static NORETURN void
+bad_option(const char *word)
 {
-    const char *at = r->options;
-    for (char *word; (word = next_word(r->arena, &at));) {
-        if (strcmp(word, "-c") == 0) {
-            if (!(word = next_word(r->arena, &at)))
-                err_throw_fatal(ERR_SYNTAX_ERROR, "-c requires a value");
-            add_option(r, word);
-        } else if ((strncmp(word, "-c", 2) == 0 || strncmp(word, "--", 2) == 0) && word[2])
-            add_option(r, word + 2);
-        else
-            err_throw_fatal(ERR_SYNTAX_ERROR, "invalid command-line argument for server process: %s", word);
-    }
+    Error err;
+    error_set(&err, ERR_SYNTAX_ERROR, "invalid command-line argument for server process: %s", word);
+    error_hint(&err, "Only -c name=value and --name=value are known.");
+    err_rethrow_fatal(&err);
 }
 
 static void
 read_replication(const char *value)
 {
-    static const char *const OFF[] = {"false", "off", "no", "0"};
-    for (u32 i = 0; i < COUNT_OF(OFF); i++)
-        if (strcasecmp(value, OFF[i]) == 0)
-            return;
-    err_throw_fatal(ERR_FEATURE_NOT_SUPPORTED, "replication connections are not supported yet");
+    i64 on = 1;
+    Error err;
+    if (strcmp(value, "database") != 0 && !conf_parse_number(SETTING_BOOL, value, &on, &err)) {
+        error_set(&err, ERR_INVALID_PARAMETER_VALUE, "invalid value for parameter \"%s\": \"%s\"", "replication", value);
+        error_hint(&err, "Valid values are: \"false\", 0, \"true\", 1, \"database\".");
+        err_rethrow_fatal(&err);
+    }
+    if (on)
+        err_throw_fatal(ERR_FEATURE_NOT_SUPPORTED, "replication connections are not supported yet");
 }
 
 static const char *
 cut_name(Arena *a, const char *name)
 {
-    size_t n = strlen(name);
-    if (n > NAME_MAX_BYTES) {
-        n = NAME_MAX_BYTES;
-        while (n > 0 && ((u8)name[n] & 0xc0) == 0x80)
-            n--;
-    }
-    return arena_strndup(a, name, n);
+    return arena_strndup(a, name, utf8_clip(str_of(name), TYPE_NAME_MAX_BYTES));
 }
 
 static void
@@ -118,7 +107,7 @@ read_pair(Reading *r, const char *name, const char *value)
     else if (strcmp(name, "database") == 0)
         r->to->database = cut_name(r->arena, value);
     else if (strcmp(name, "options") == 0)
-        r->options = arena_strndup(r->arena, value, strlen(value));
+        r->to->options = arena_strndup(r->arena, value, strlen(value));
     else if (strcmp(name, "replication") == 0)
         read_replication(value);
     else if (strncmp(name, "_pq_.", 5) == 0) {
@@ -126,7 +115,7 @@ read_pair(Reading *r, const char *name, const char *value)
             err_throw_fatal(ERR_PROTOCOL_VIOLATION, "too many parameters in startup packet");
         r->unknown[r->unknown_count++] = arena_strndup(r->arena, name, strlen(name));
     } else
-        add_param(r, arena_strndup(r->arena, name, strlen(name)), arena_strndup(r->arena, value, strlen(value)));
+        add_param(r->to, arena_strndup(r->arena, name, strlen(name)), arena_strndup(r->arena, value, strlen(value)));
 }
 
 /* Name and value pairs up to an empty name, which must be the last byte. */
@@ -157,18 +146,27 @@ read_packet(Wire *w, Arena *a, u32 version, const u8 *data, u32 len, Startup *re
         err_throw_fatal(ERR_INVALID_AUTHORIZATION, "no PostgreSQL user name specified in startup packet");
     if (ret->database && !*ret->database)
         ret->database = NULL;
-    if (r.options) {
-        /* Settings given by name win over those in `options`, so these come first. */
-        u32 named = ret->param_count;
-        StartupParam *copy = ARENA_ARRAY(a, StartupParam, named);
-        memcpy(copy, ret->params, named * sizeof *copy);
-        ret->param_count = 0;
-        read_options(&r);
-        for (u32 i = 0; i < named; i++)
-            add_param(&r, copy[i].name, copy[i].value);
-    }
     if (version != PROTOCOL_3_0 || r.unknown_count)
         reply_negotiate(w, PROTOCOL_3_0, r.unknown, r.unknown_count);
+}
+
+void
+startup_options(Arena *a, Startup *s)
+{
+    const char *at = s->options;
+    const StartupParam *named = s->params;
+    u32 named_count = s->param_count;
+    s->params = ARENA_ARRAY(a, StartupParam, PARAMS_MAX);
+    s->param_count = 0;
+    for (char *word; at && (word = next_word(a, &at));) {
+        char *value = word + 2;
+        bool is_c = strncmp(word, "-c", 2) == 0;
+        if ((!is_c && strncmp(word, "--", 2) != 0) || (!*value && !(is_c && (value = next_word(a, &at)))))
+            bad_option(word);
+        add_option(s, is_c ? "-c " : "--", value);
+    }
+    for (u32 i = 0; i < named_count; i++)
+        add_param(s, named[i].name, named[i].value);
 }
 
 bool
@@ -182,9 +180,9 @@ startup_read(Wire *w, Arena *a, Startup *ret, StartupCancel cancel, void *ctx)
                 cancel(ctx, get_be32(m.body + 4), m.body + 8, m.len - 8);
             return false;
         }
-        if (code == CODE_SSL || code == CODE_GSS) {
-            bool *asked = code == CODE_SSL ? &asked_ssl : &asked_gss;
-            if (*asked || m.len != 4 || wire_has_input(w))
+        bool *asked = code == CODE_SSL ? &asked_ssl : code == CODE_GSS ? &asked_gss : NULL;
+        if (asked && !*asked) {
+            if (m.len != 4 || wire_has_input(w))
                 return false;
             *asked = true;
             wire_send_byte(w, 'N');

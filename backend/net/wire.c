@@ -305,7 +305,7 @@ wire_read_startup(Wire *w, WireMsg *ret)
         const u8 *p = w->in + w->start;
         if (have >= 4) {
             u32 len = get_be32(p);
-            if (len < 8 || len > WIRE_STARTUP_MAX)
+            if (len < 8 || len - 4 > WIRE_STARTUP_MAX)
                 return false;
             if (have >= len) {
                 *ret = (WireMsg){.len = len - 4, .body = p + 4};

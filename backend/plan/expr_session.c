@@ -14,7 +14,6 @@
 
 #include <unistd.h>
 
-static const char VERSION_TEXT[] = "PostgreSQL 16.0 (ggs3db " PACKAGE_VERSION ")";
 
 /* Uniform in [0, 1): 53 bits of a counter mixed with a seed. */
 static double
@@ -41,7 +40,7 @@ static Str
 text_of(ExprState *s, FuncOp op)
 {
     switch ((int)op) {
-    case FOP_VERSION: return STR_LIT(VERSION_TEXT);
+    case FOP_VERSION: return str_of(s->env->version ? s->env->version : "");
     case FOP_CURRENT_DATABASE: return str_of(s->env->database ? s->env->database : "");
     case FOP_CURRENT_SCHEMA: return STR_LIT("public");
     case FOP_CURRENT_USER: return str_of(s->env->role_name ? s->env->role_name : "");
@@ -62,11 +61,14 @@ call_session(ExprState *s, const Ins *ins, u32 rows, u8 *data)
         for (u32 k = 0; k < ins->arg_count; k++) {
             const Vec *in = &s->regs[ins->args[k]].vec;
             const u8 *at = (const u8 *)in->data + (size_t)(in->is_const ? 0 : i) * phys_width(in->phys);
-            nulls[i] |= VEC_NULL(in, i);
             args[k] = value_from_phys(ins->def->args[k], -1, in->phys, in->scale, at);
+            args[k].is_null = VEC_NULL(in, i);
+            nulls[i] |= args[k].is_null;
         }
-        if (!nulls[i])
+        if (!nulls[i] || !ins->def->strict) {
             v = s->env->call(s->env->session, ins->def, args);
+            nulls[i] = v.is_null;
+        }
         if (phys == PHYS_STR && !v.str.ptr)
             v.str = STR_LIT("");
         value_to_phys(&v, phys, 0, data + (size_t)i * phys_width(phys));

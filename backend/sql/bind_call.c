@@ -362,7 +362,7 @@ refuse_later_function(Binder *b, const AExpr *call, Str name)
         "lastval", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description", "overlay",
         "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
         "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
-        "row_to_json", "set_config", "current_setting", "setval", "similar_to_escape", "stddev", "stddev_pop", "stddev_samp", "string_agg",
+        "row_to_json", "setval", "similar_to_escape", "stddev", "stddev_pop", "stddev_samp", "string_agg",
         "string_to_array", "to_char", "to_date", "to_json", "to_number", "unnest", "var_pop", "var_samp", "variance",
         "width_bucket",
     };

@@ -167,16 +167,6 @@ name_is_taken(const NewTable *n, Str name, const KeyDef *but)
     return s.found;
 }
 
-static u32
-cut_length(Str s, u32 max)
-{
-    if (s.len <= max)
-        return s.len;
-    while (max && ((u8)s.ptr[max] & 0xc0) == 0x80)
-        max--;
-    return max;
-}
-
 /* table_columns_label within 63 bytes: the longer of the first two parts is cut, byte by byte. */
 static Str
 object_name(Arena *a, Str table, Str columns, const char *label)
@@ -189,8 +179,8 @@ object_name(Arena *a, Str table, Str columns, const char *label)
         else
             second--;
     }
-    first = cut_length(table, first);
-    second = cut_length(columns, second);
+    first = utf8_clip(table, first);
+    second = utf8_clip(columns, second);
     return str_of(arena_printf(a, "%.*s%s%.*s_%s", (int)first, table.ptr, columns.len ? "_" : "", (int)second, columns.ptr, label));
 }
 
@@ -204,7 +194,7 @@ joined_columns(NewTable *n, const KeyDef *key)
         if (all.len > MAX_NAME_BYTES)
             break;
     }
-    all.len = cut_length(all, MAX_NAME_BYTES);
+    all.len = utf8_clip(all, MAX_NAME_BYTES);
     return all;
 }
 

@@ -392,14 +392,15 @@ quoted_identifier(Lexer *lx, u32 token_at)
 }
 
 static Str
-cut_identifier(Str s)
+cut_identifier(Lexer *lx, Str s)
 {
-    if (s.len > MAX_NAME_BYTES) {
-        s.len = MAX_NAME_BYTES;
-        while (s.len && ((u8)s.ptr[s.len] & 0xc0) == 0x80)
-            s.len--;
-    }
-    return s;
+    if (LIKELY(s.len <= TYPE_NAME_MAX_BYTES))
+        return s;
+    CutName *c = ARENA_NEW(lx->arena, CutName);
+    *c = (CutName){.whole = s, .kept_bytes = utf8_clip(s, TYPE_NAME_MAX_BYTES)};
+    *(lx->cut_last ? &lx->cut_last->next : &lx->cut) = c;
+    lx->cut_last = c;
+    return (Str){s.ptr, c->kept_bytes};
 }
 
 static void
@@ -650,7 +651,7 @@ word(Lexer *lx, Token *t)
     t->keyword = keyword_find(t->text);
     t->kind = t->keyword ? T_KEYWORD : T_IDENT;
     if (!t->keyword)
-        t->text = cut_identifier(t->text);
+        t->text = cut_identifier(lx, t->text);
 }
 
 static void
@@ -727,7 +728,7 @@ lex_next(Lexer *lx)
         t.text = third == '"' ? quoted_identifier(lx, t.at) : quoted_string(lx, t.at, false);
         t.text = unicode_body(lx, t.text, t.at + 3);
         if (third == '"')
-            t.text = cut_identifier(t.text);
+            t.text = cut_identifier(lx, t.text);
     } else if ((c == 'b' || c == 'B') && next == '\'') {
         bit_string(lx, &t, "unterminated bit string literal");
     } else if ((c == 'x' || c == 'X') && next == '\'') {
@@ -735,7 +736,7 @@ lex_next(Lexer *lx)
     } else if (c == '"') {
         lx->at++;
         t.kind = T_IDENT;
-        t.text = cut_identifier(quoted_identifier(lx, t.at));
+        t.text = cut_identifier(lx, quoted_identifier(lx, t.at));
     } else if (is_ident_start(c)) {
         word(lx, &t);
     } else if (is_digit(c) || (c == '.' && is_digit(next))) {

@@ -8,7 +8,7 @@
 #ifndef LEX_H
 #define LEX_H
 
-#include "common/base/arena.h"
+#include "backend/sql/sql.h"
 #include "common/base/error.h"
 
 typedef enum Keyword {
@@ -50,6 +50,7 @@ typedef struct Lexer {
     Arena *arena;
     const char *text;
     u32 len, at;
+    CutName *cut, *cut_last; /* identifiers longer than 63 bytes, in order */
 } Lexer;
 
 /* The next token. Throws 42601 and 22P0x for what cannot be one. */

@@ -311,6 +311,8 @@ sql_parse(Arena *a, const char *text, u32 len, u32 *ret_count)
     ParsedStmt *all = ARENA_ARRAY(a, ParsedStmt, list.count);
     for (u32 i = 0; i < list.count; i++)
         all[i] = *LIST_AT(list, ParsedStmt, i);
+    if (list.count)
+        all->cut = p.lexer.cut;
     *ret_count = list.count;
     return all;
 }

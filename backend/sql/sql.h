@@ -10,6 +10,13 @@
 
 typedef struct Stmt Stmt; /* a syntax tree; ast.h */
 
+/* An identifier that was cut to 63 bytes; PostgreSQL sends a NOTICE. */
+typedef struct CutName {
+    struct CutName *next;
+    Str whole;
+    u32 kept_bytes;
+} CutName;
+
 typedef struct ParsedStmt {
     Stmt *tree;      /* NULL for an empty statement */
     u32 start, len;  /* bytes of the source */
@@ -22,6 +29,7 @@ typedef struct ParsedStmt {
     bool needs_snapshot; /* the same but LOCK TABLE */
     bool uses_names;     /* what it gives depends on prepared statements or portals: EXECUTE, FETCH, MOVE */
     bool is_cursor;      /* FETCH, MOVE, CLOSE: goes on reading at the snapshots of portals */
+    const CutName *cut;  /* of the first statement: those of the whole text */
     const char *not_in_block; /* the name of a statement that refuses to run in a transaction block ("VACUUM"), else NULL */
 } ParsedStmt;
 

@@ -7,6 +7,7 @@
 #include "common/proc/proc.h"
 
 #include "common/base/say.h"
+#include "common/shm/publish.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -129,6 +130,17 @@ proc_title(const char *format, ...)
         return;
     memset(title_at, 0, title_room);
     snprintf(title_at, title_room, "ggs3db: %s", text);
+}
+
+void
+proc_cancel(const Shm *shm, u32 pid, u32 key)
+{
+    for (u32 i = 0; i < shm->slot_count; i++) {
+        const SlotShm *slot = &shm->control->slots[i];
+        i32 found = slot->pid;
+        if (observe_u32(&slot->pub_state) == SLOT_TAKEN && found > 0 && (u32)found == pid && found != getpid() && (u32)slot->cancel_key == key)
+            kill(found, SIGINT);
+    }
 }
 
 void

@@ -51,6 +51,8 @@ void proc_signal_eventfd(int fd);
 /* Title in ps: "ggs3db: <text>". proc_title_init once in main. */
 void proc_title_init(int argc, char **argv);
 void proc_title(const char *format, ...) PRINTF_LIKE(1, 2);
+/* A CancelRequest: the backend of this pid and secret key is told to stop its statement; whoever is not meant notices nothing. */
+void proc_cancel(const Shm *shm, u32 pid, u32 key);
 /* The parent's death kills this process (checked for the race). */
 void proc_die_with_parent(i32 parent_pid);
 

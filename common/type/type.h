@@ -204,5 +204,7 @@ int value_cmp(const Value *a, const Value *b);
 enum { TYPE_NAME_MAX_BYTES = 63 };
 bool utf8_valid(const u8 *s, size_t len);
 u32 utf8_len(Str s); /* characters */
+/* The bytes of s that fit into max_bytes, cut between characters. */
+u32 utf8_clip(Str s, u32 max_bytes);
 
 #endif

@@ -109,15 +109,21 @@ utf8_prefix(Str s, u32 chars)
     return i;
 }
 
+u32
+utf8_clip(Str s, u32 max_bytes)
+{
+    if (s.len <= max_bytes)
+        return s.len;
+    while (max_bytes > 0 && ((u8)s.ptr[max_bytes] & 0xc0) == 0x80)
+        max_bytes--;
+    return max_bytes;
+}
+
 Str
 text_shown(Str in)
 {
     enum { SHOWN_MAX = 400 };
-    if (in.len > SHOWN_MAX) {
-        in.len = SHOWN_MAX;
-        while (in.len > 0 && ((u8)in.ptr[in.len] & 0xc0) == 0x80)
-            in.len--;
-    }
+    in.len = utf8_clip(in, SHOWN_MAX);
     return in;
 }
 

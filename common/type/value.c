@@ -63,11 +63,7 @@ fit_length(Str *text, TypeId t, i32 typmod, Error *err)
 static void
 fit_name(Str *text)
 {
-    if (text->len <= TYPE_NAME_MAX_BYTES)
-        return;
-    text->len = TYPE_NAME_MAX_BYTES;
-    while (text->len > 0 && ((u8)text->ptr[text->len] & 0xc0) == 0x80)
-        text->len--;
+    text->len = utf8_clip(*text, TYPE_NAME_MAX_BYTES);
 }
 
 static bool
