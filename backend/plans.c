@@ -172,7 +172,7 @@ describe_columns(Session *s, CachedPlan *p, Arena *a)
     p->columns = ARENA_ARRAY(a, ReplyColumn, p->column_count);
     for (u32 i = 0; i < p->column_count; i++) {
         const PlanColumn *c = &p->plan->columns[i];
-        p->columns[i] = (ReplyColumn){.name = c->name, .table_oid = c->table_oid, .attribute = c->attribute, .type = c->type, .typmod = c->typmod};
+        p->columns[i] = (ReplyColumn){.name = c->name, .table_oid = c->table_oid, .attribute = c->attribute, .type = c->type, .typmod = c->shown_typmod};
     }
 }
 

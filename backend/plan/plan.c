@@ -69,7 +69,7 @@ set_columns(Plan *plan, Arena *a, const BQuery *q)
     plan->columns = ARENA_ARRAY(a, PlanColumn, q->target_count);
     for (u32 i = 0; i < q->target_count && !q->targets[i].hidden; i++) {
         const BTarget *t = &q->targets[i];
-        plan->columns[plan->column_count++] = (PlanColumn){t->name, t->expr->type, t->expr->typmod, t->table_oid, t->attribute};
+        plan->columns[plan->column_count++] = (PlanColumn){t->name, t->expr->type, t->expr->typmod, t->typmod, t->table_oid, t->attribute};
     }
 }
 
@@ -137,7 +137,7 @@ plan_returning(Planner *p, Plan *plan, const BStmt *stmt)
     for (u32 i = 0; i < stmt->returning_count; i++) {
         const BTarget *t = &stmt->returning[i];
         plan->returning[i] = plan_expr(p, over_source(p, stmt, t->expr), &source);
-        plan->columns[i] = (PlanColumn){t->name, t->expr->type, t->expr->typmod, t->table_oid, t->attribute};
+        plan->columns[i] = (PlanColumn){t->name, t->expr->type, t->expr->typmod, t->typmod, t->table_oid, t->attribute};
     }
 }
 

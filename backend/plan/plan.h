@@ -16,7 +16,8 @@ struct PlanFigures;
 typedef struct PlanColumn {
     Str name;
     TypeId type;
-    i32 typmod;
+    i32 typmod;       /* that its values are made by */
+    i32 shown_typmod; /* for RowDescription, as the next two */
     u32 table_oid;
     u16 attribute;
 } PlanColumn;

@@ -179,6 +179,10 @@ BExpr *bind_column_here(Scope *s, const AName *n);
 /* Appends the columns of * or t.* as BTarget. */
 void bind_star(Scope *s, const AExpr *e, PtrList *targets);
 BTarget *bind_new_target(Scope *s, BExpr *e, Str name);
+/* The column that a query's target is to the query outside of it. */
+BColumn bind_target_column(const BTarget *t);
+/* The same without length or precision. */
+BExpr *bind_relabel(Binder *b, const BExpr *e);
 /* Could this bare name be a column of FROM? Throws when ambiguous. NULL: no. */
 BExpr *bind_find_column(Scope *s, Str name, u32 at);
 BFrom *bind_from(Scope *s, const PtrList *from);

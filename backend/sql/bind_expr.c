@@ -204,6 +204,8 @@ bind_cast(Scope *s, const AExpr *e)
     u32 at = e->at != NO_LOCATION ? e->at : e->type->at;
     if (!r)
         bind_fail(b, at, ERR_CANNOT_COERCE, "cannot cast type %s to %s", bind_type_name(arg->type), bind_type_name(to));
+    if (r == arg && typmod < 0 && arg->typmod >= 0)
+        return bind_relabel(b, arg);
     if (r != arg && r->kind == BX_CAST && at != NO_LOCATION) {
         u32 position = bind_position(b, at);
         r->position = leftmost(position, r);

@@ -117,7 +117,8 @@ bind_add_table(Scope *s, const TableDef *t, const AAlias *alias, u16 *ret_rel)
     for (u32 i = 0; i < t->column_count; i++) {
         const ColumnDef *c = &t->columns[i];
         Str name = alias && i < alias->column_count ? alias->columns[i] : c->name;
-        rel->columns[i] = (BColumn){.name = arena_str(a, name), .type = (TypeId)c->type, .typmod = c->typmod, .not_null = c->not_null};
+        rel->columns[i] = (BColumn){.name = arena_str(a, name), .type = (TypeId)c->type, .typmod = c->typmod, .not_null = c->not_null,
+                                    .table_oid = t->table_id, .attribute = (u16)(i + 1)};
     }
     NsItem *item = bind_add_rel(s, rel, t, ret_rel);
     item->has_alias = alias != NULL;
@@ -157,8 +158,7 @@ add_subquery(Scope *s, const AFrom *f, u16 *ret_rel)
             rel->column_count += !rel->query->targets[i].hidden;
         rel->columns = ARENA_ARRAY(b->arena, BColumn, rel->column_count);
         for (u32 i = 0; i < rel->column_count; i++) {
-            const BTarget *t = &rel->query->targets[i];
-            rel->columns[i] = (BColumn){.name = t->name, .type = t->expr->type, .typmod = t->expr->typmod};
+            rel->columns[i] = bind_target_column(&rel->query->targets[i]);
         }
     }
     return add_named(s, rel, f->alias, ret_rel);
@@ -217,6 +217,10 @@ merge_columns(Scope *s, BJoinKind kind, BExpr *left, BExpr *right)
     TypeId type = coerce_common_type(both, 2, "JOIN/USING");
     left = coerce_type(b, left, type, CAST_IMPLICIT);
     right = coerce_type(b, right, type, CAST_IMPLICIT);
+    if (left->typmod != right->typmod) {
+        left = bind_relabel(b, left);
+        right = bind_relabel(b, right);
+    }
     if (kind == BJOIN_LEFT)
         return left;
     if (kind == BJOIN_RIGHT)
@@ -536,16 +540,67 @@ bind_column_ref(Scope *s, const AExpr *e)
     suggest_column(s, n->parts[n->count - 2], name, n->at);
 }
 
+BExpr *
+bind_relabel(Binder *b, const BExpr *e)
+{
+    BExpr *c = ARENA_NEW(b->arena, BExpr);
+    *c = *e;
+    c->relabeled = true;
+    return c;
+}
+
+BColumn
+bind_target_column(const BTarget *t)
+{
+    return (BColumn){.name = t->name, .type = t->expr->type, .typmod = t->expr->typmod, .relabeled = t->typmod < 0, .table_oid = t->table_oid,
+                     .attribute = t->attribute};
+}
+
+static const BColumn *
+plain_column(const Scope *s, const BExpr *e)
+{
+    return e->kind == BX_COLUMN && e->column < BCOL_CTID && !e->relabeled ? &LIST_AT(s->rels, BRel, e->rel)->columns[e->column] : NULL;
+}
+
+static i32 shown_typmod(const Scope *s, const BExpr *e);
+
+/* Of several values that one of is taken: theirs if they agree. Of CASE, every other one is a condition; the last is ELSE. */
+static i32
+common_typmod(const Scope *s, const BExpr *e, u32 step)
+{
+    i32 typmod = shown_typmod(s, e->args[e->arg_count - 1]);
+    for (u32 i = step - 1; i < e->arg_count; i += step)
+        if (shown_typmod(s, e->args[i]) != typmod)
+            return -1;
+    return typmod;
+}
+
+static i32
+shown_typmod(const Scope *s, const BExpr *e)
+{
+    const BColumn *c = plain_column(s, e);
+    if (e->relabeled || e->kind == BX_WINDOW || (c && c->relabeled))
+        return -1;
+    switch ((int)e->kind) {
+    case BX_COALESCE:
+    case BX_GREATEST: return common_typmod(s, e, 1);
+    case BX_NULLIF: return shown_typmod(s, e->args[0]);
+    case BX_CASE: return common_typmod(s, e, 2);
+    default: return e->typmod;
+    }
+}
+
 BTarget *
 bind_new_target(Scope *s, BExpr *e, Str name)
 {
     BTarget *t = ARENA_NEW(s->b->arena, BTarget);
     t->expr = e;
     t->name = arena_str(s->b->arena, name);
-    BRelKind kind = e->kind == BX_COLUMN ? LIST_AT(s->rels, BRel, e->rel)->kind : BREL_VALUES;
-    if (kind == BREL_TABLE || kind == BREL_SYSTEM) {
-        t->table_oid = LIST_AT(s->rels, BRel, e->rel)->table_id;
-        t->attribute = (u16)(e->column + 1);
+    t->typmod = shown_typmod(s, e);
+    const BColumn *c = plain_column(s, e);
+    if (c) {
+        t->table_oid = c->table_oid;
+        t->attribute = c->attribute;
     }
     return t;
 }

@@ -18,7 +18,8 @@ unify_targets(Binder *b, BTarget *left, BTarget *right, const char *name)
     TypeId type = coerce_common_type(both, 2, name);
     left->expr = coerce_to_common(b, left->expr, type, name);
     right->expr = coerce_to_common(b, right->expr, type, name);
-    return (BColumn){.name = left->name, .type = type, .typmod = left->expr->typmod == right->expr->typmod ? left->expr->typmod : -1, .used = true};
+    bool same = left->expr->typmod == right->expr->typmod;
+    return (BColumn){.name = left->name, .type = type, .typmod = same ? left->expr->typmod : -1, .relabeled = left->typmod < 0, .used = true};
 }
 
 static BRel *

@@ -34,7 +34,9 @@ name_columns(Binder *b, const ACte *c, const BQuery *q, CteScope *to)
     to->columns = ARENA_ARRAY(b->arena, BColumn, to->column_count);
     for (u32 i = 0; i < to->column_count; i++) {
         const BTarget *t = &q->targets[i];
-        to->columns[i] = (BColumn){.name = i < c->column_count ? c->columns[i] : t->name, .type = t->expr->type, .typmod = t->expr->typmod};
+        to->columns[i] = bind_target_column(t);
+        if (i < c->column_count)
+            to->columns[i].name = c->columns[i];
     }
 }
 
@@ -123,6 +125,8 @@ bind_recursive(Binder *b, CteScope *e)
     e->cte->query = bind_query(b, sel->left, true);
     e->base = false;
     name_columns(b, c, e->cte->query, e);
+    for (u32 i = 0; i < e->column_count; i++) /* rows of two queries */
+        e->columns[i].table_oid = e->columns[i].attribute = 0;
     e->in_progress = true;
     e->cte->step = bind_query(b, sel->right, false);
     e->in_progress = false;

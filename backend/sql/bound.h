@@ -47,6 +47,7 @@ struct BExpr {
     i32 typmod;
     u32 position; /* 1-based character position for messages, 0 unknown */
     bool negated, explicit_cast;
+    bool relabeled; /* a cast that took away its length or precision and did nothing else: it is no plain column any more */
     u16 rel, column;
     u32 index; /* BX_PARAM, BX_AGG, BX_GROUP */
     FuncId func;
@@ -91,7 +92,10 @@ typedef struct BColumn {
     TypeId type;
     i32 typmod;
     bool not_null;
-    bool used; /* something refers to it */
+    bool used;      /* something refers to it */
+    bool relabeled; /* what is shown of it has no typmod */
+    u32 table_oid;  /* the table's column that it is, below however many subqueries; else 0 */
+    u16 attribute;
 } BColumn;
 
 /* A relation of FROM. The system columns are column numbers above 0xff00. */
@@ -154,6 +158,7 @@ typedef struct BTarget {
     BExpr *expr;
     Str name;
     bool hidden;      /* only for ORDER BY */
+    i32 typmod;       /* for RowDescription; that of expr is what its values are made by */
     u32 table_oid;    /* of a plain column reference, for RowDescription; else 0 */
     u16 attribute;    /* 1-based column number, else 0 */
 } BTarget;

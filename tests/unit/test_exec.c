@@ -195,7 +195,8 @@ add_rel(u32 table)
 {
     BColumn *c = ARENA_ARRAY(arena, BColumn, COLUMNS);
     for (u32 i = 0; i < COLUMNS; i++)
-        c[i] = (BColumn){columns_def[i].name, (TypeId)columns_def[i].type, columns_def[i].typmod, columns_def[i].not_null, true};
+        c[i] = (BColumn){.name = columns_def[i].name, .type = (TypeId)columns_def[i].type, .typmod = columns_def[i].typmod,
+                         .not_null = columns_def[i].not_null, .used = true};
     rels[query.rel_count] = (BRel){.kind = BREL_TABLE, .alias = str_of(table ? "small" : "big"), .table_id = FIRST_TABLE_ID + table,
                                    .schema_version = 1, .column_count = COLUMNS, .columns = c};
     BFrom *f = ARENA_NEW(arena, BFrom);
