@@ -594,6 +594,9 @@ plan_query_rows(Planner *p, const BQuery *q, bool row_id)
     if (q->grouped)
         n = plan_group(p, q, n);
     n = plan_windows(p, q, n);
+    ConjunctList first_only = {0};
+    conjuncts_split(p, &first_only, q->first_only);
+    n = plan_filter(p, n, &first_only);
     if (row_id) {
         const BExpr **exprs = ARENA_ARRAY(p->arena, const BExpr *, q->target_count + 1);
         exprs[0] = row_id_leaf(p, 0, BCOL_CTID);

@@ -120,6 +120,8 @@ BExpr *coerce_to_common(Binder *b, BExpr *e, TypeId to, const char *construct);
 TypeId bind_type(Binder *b, const ATypeName *t, i32 *typmod);
 
 /* ---- bind_call.c ---- */
+/* type: an integer one */
+BExpr *bind_int_const(Binder *b, TypeId type, i64 v);
 BExpr *bind_operator(Binder *b, Str op, BExpr *left, BExpr *right, u32 at);
 /* An operator that must exist, for its function only (BX_IN, BX_DISTINCT, BX_NULLIF): coerces both sides. */
 FuncId bind_equality(Binder *b, BExpr **left, BExpr **right, u32 at);

@@ -33,7 +33,7 @@ check_query(const BQuery *q, RowLockMode mode)
     for (u32 i = 0; i < q->rel_count; i++)
         if (q->rels[i].kind == BREL_APPEND)
             not_allowed(mode, "UNION/INTERSECT/EXCEPT");
-    if (q->distinct)
+    if (q->distinct || q->first_only)
         not_allowed(mode, "DISTINCT clause");
     if (q->group_count)
         not_allowed(mode, "GROUP BY clause");
@@ -202,6 +202,8 @@ bind_locking(Scope *s, const ASelect *sel)
         const ALocking *l = LIST_AT(sel->locking, ALocking, i);
         if (sel->is_values)
             err_throw(ERR_FEATURE_NOT_SUPPORTED, "%s cannot be applied to VALUES", clause_name(l->mode));
+        if (sel->distinct)
+            not_allowed(l->mode, "DISTINCT clause");
         check_query(q, l->mode);
         q->locks_by_itself = true;
         if (!l->names.count)

@@ -14,8 +14,6 @@ refuse_clauses(Binder *b, const ASelect *sel)
         bind_refuse_locked_set(sel);
     if (sel->into)
         bind_unsupported(b, sel->into_at, "SELECT INTO");
-    if (sel->distinct_on.count)
-        bind_unsupported(b, LIST_AT(sel->distinct_on, AExpr, 0)->at, "DISTINCT ON");
     if (sel->grouping)
         bind_unsupported(b, sel->grouping_at, sel->grouping);
     if (sel->with_ties)
@@ -243,7 +241,7 @@ bind_values(Scope *s, const ASelect *sel, PtrList *targets)
     s->query->from = from;
 }
 
-/* ---- the whole ---- */
+/* ---- DISTINCT ---- */
 
 static void
 check_distinct(const PtrList *targets, const PtrList *order)
@@ -255,6 +253,97 @@ check_distinct(const PtrList *targets, const PtrList *order)
                          "for SELECT DISTINCT, ORDER BY expressions must appear in select list");
     }
 }
+
+static void
+bind_distinct_rows(Scope *s, PtrList *targets, u32 visible, const PtrList *order)
+{
+    for (u32 i = 0; i < visible; i++) {
+        BTarget *t = LIST_AT(*targets, BTarget, i);
+        t->expr = coerce_unknown_to_text(s->b, t->expr);
+        if (t->expr->type == TYPE_JSON)
+            err_throw_at(t->expr->position, ERR_UNDEFINED_FUNCTION, "could not identify an equality operator for type json");
+    }
+    if (visible == 0)
+        err_throw(ERR_SYNTAX_ERROR, "SELECT DISTINCT must have at least one column");
+    check_distinct(targets, order);
+}
+
+/* The targets that DISTINCT ON names, as BOrder; those of ORDER BY must begin with them. */
+static PtrList
+bind_distinct_on(Scope *s, const ASelect *sel, PtrList *targets, u32 visible, const PtrList *order)
+{
+    Binder *b = s->b;
+    PtrList on = {0};
+    u32 *at = ARENA_ARRAY(b->arena, u32, sel->distinct_on.count);
+    for (u32 i = 0; i < sel->distinct_on.count; i++) {
+        const AExpr *e = LIST_AT(sel->distinct_on, AExpr, i);
+        BOrder *key = ARENA_NEW(b->arena, BOrder);
+        int found = find_target(s, e, targets, visible, "DISTINCT ON");
+        BExpr *bound = found >= 0 ? NULL : bind_expr_at(s, e, PLACE_ORDER);
+        at[on.count] = bound ? bound->position : bind_position(b, e->at);
+        key->target = bound ? find_or_add_hidden(s, bound, targets) : (u32)found;
+        BTarget *t = LIST_AT(*targets, BTarget, key->target);
+        t->expr = coerce_unknown_to_text(b, t->expr);
+        if (t->expr->type == TYPE_JSON)
+            err_throw_at(at[on.count], ERR_UNDEFINED_FUNCTION, "could not identify an equality operator for type json");
+        if (bexpr_is_volatile(t->expr))
+            bind_unsupported(b, e->at, "DISTINCT ON a volatile expression");
+        ptrlist_add(b->arena, &on, key);
+    }
+    /* ORDER BY: expressions of DISTINCT ON, then others; an expression of DISTINCT ON that it has not must not need a place before those */
+    bool others = false;
+    for (u32 i = 0; i < order->count; i++) {
+        u32 k = 0;
+        while (k < on.count && LIST_AT(on, BOrder, k)->target != LIST_AT(*order, BOrder, i)->target)
+            k++;
+        if (k == on.count)
+            others = true;
+        else if (others)
+            err_throw_at(at[k], ERR_INVALID_COLUMN_REFERENCE, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions");
+    }
+    for (u32 k = 0; k < on.count && others; k++) {
+        bool ordered = false;
+        for (u32 i = 0; i < order->count; i++)
+            ordered |= LIST_AT(*order, BOrder, i)->target == LIST_AT(on, BOrder, k)->target;
+        if (!ordered)
+            err_throw_at(at[k], ERR_INVALID_COLUMN_REFERENCE, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions");
+    }
+    return on;
+}
+
+/* Of the rows that are equal in `on`, the first by ORDER BY: those whose row_number() within their window is 1. */
+static void
+keep_first_rows(Scope *s, const PtrList *on)
+{
+    Binder *b = s->b;
+    BQuery *q = s->query;
+    BWindow *w = ARENA_NEW(b->arena, BWindow);
+    *w = (BWindow){.partition_count = on->count, .order_count = q->order_count, .mode = FRAME_RANGE, .start = FRAME_UNBOUNDED_PRECEDING, .end = FRAME_CURRENT};
+    w->partition = ARENA_ARRAY(b->arena, BExpr *, on->count);
+    for (u32 i = 0; i < on->count; i++)
+        w->partition[i] = q->targets[LIST_AT(*on, BOrder, i)->target].expr;
+    w->order = ARENA_ARRAY(b->arena, BExpr *, q->order_count);
+    w->directions = q->order_by;
+    for (u32 i = 0; i < q->order_count; i++)
+        w->order[i] = q->targets[q->order_by[i].target].expr;
+    BWinCall *call = ARENA_NEW(b->arena, BWinCall);
+    *call = (BWinCall){.kind = BWIN_ROW_NUMBER, .window = q->window_count, .type = TYPE_INT8, .typmod = -1};
+    BWindow **windows = ARENA_ARRAY(b->arena, BWindow *, q->window_count + 1);
+    BWinCall **calls = ARENA_ARRAY(b->arena, BWinCall *, q->win_call_count + 1);
+    if (q->window_count)
+        memcpy(windows, q->windows, q->window_count * sizeof *windows);
+    if (q->win_call_count)
+        memcpy(calls, q->win_calls, q->win_call_count * sizeof *calls);
+    BExpr *number = bind_new(b, BX_WINDOW, TYPE_INT8, 0);
+    number->index = q->win_call_count;
+    q->first_only = bind_operator(b, STR_LIT("="), number, bind_int_const(b, TYPE_INT8, 1), NO_LOCATION);
+    windows[q->window_count++] = w;
+    calls[q->win_call_count++] = call;
+    q->windows = windows;
+    q->win_calls = calls;
+}
+
+/* ---- the whole ---- */
 
 void
 bind_finish_scope(Scope *s, const PtrList *targets)
@@ -284,7 +373,7 @@ bind_clauses(Scope *s, const ASelect *sel, PtrList *targets, bool resolve_unknow
 {
     Binder *b = s->b;
     BQuery *q = s->query;
-    PtrList order = {0}, groups = {0};
+    PtrList order = {0}, groups = {0}, on = {0};
     u32 visible = targets->count;
     if (sel->where)
         q->where = bind_condition(s, sel->where, PLACE_WHERE, "WHERE");
@@ -292,18 +381,11 @@ bind_clauses(Scope *s, const ASelect *sel, PtrList *targets, bool resolve_unknow
         q->having = bind_condition(s, sel->having, PLACE_HAVING, "HAVING");
     bind_order_by(s, sel, targets, visible, &order);
     bind_group_by(s, sel, targets, visible, &groups);
-    q->distinct = sel->distinct;
-    if (q->distinct) {
-        for (u32 i = 0; i < visible; i++) {
-            BTarget *t = LIST_AT(*targets, BTarget, i);
-            t->expr = coerce_unknown_to_text(b, t->expr);
-            if (t->expr->type == TYPE_JSON)
-                err_throw_at(t->expr->position, ERR_UNDEFINED_FUNCTION, "could not identify an equality operator for type json");
-        }
-        if (visible == 0)
-            err_throw(ERR_SYNTAX_ERROR, "SELECT DISTINCT must have at least one column");
-        check_distinct(targets, &order);
-    }
+    q->distinct = sel->distinct && !sel->distinct_on.count;
+    if (q->distinct)
+        bind_distinct_rows(s, targets, visible, &order);
+    else if (sel->distinct)
+        on = bind_distinct_on(s, sel, targets, visible, &order);
     q->offset = bind_limit(s, sel->offset, "OFFSET", PLACE_OFFSET);
     q->limit = bind_limit(s, sel->limit, "LIMIT", PLACE_LIMIT);
     for (u32 i = 0; i < targets->count && resolve_unknowns; i++) {
@@ -320,6 +402,8 @@ bind_clauses(Scope *s, const ASelect *sel, PtrList *targets, bool resolve_unknow
     bind_locking(s, sel);
     if (q->grouped)
         bind_grouping(s, &groups);
+    if (on.count)
+        keep_first_rows(s, &on);
 }
 
 static BQuery *

@@ -43,8 +43,8 @@ append_rel(Binder *b, const ASelect *sel, bool marked)
     return rel;
 }
 
-static BExpr *
-int_const(Binder *b, TypeId type, i64 v)
+BExpr *
+bind_int_const(Binder *b, TypeId type, i64 v)
 {
     BExpr *e = bind_new(b, BX_CONST, type, 0);
     e->value = (Value){.type = type, .typmod = -1};
@@ -65,7 +65,7 @@ count_side(Scope *s, const BExpr *side, i32 which)
         id++;
     BAgg *agg = ARENA_NEW(b->arena, BAgg);
     *agg = (BAgg){.agg = id, .type = agg_def(id)->ret, .typmod = -1};
-    agg->filter = bind_operator(b, STR_LIT("="), bexpr_copy(b, side, 0), int_const(b, TYPE_INT4, which), NO_LOCATION);
+    agg->filter = bind_operator(b, STR_LIT("="), bexpr_copy(b, side, 0), bind_int_const(b, TYPE_INT4, which), NO_LOCATION);
     BExpr *e = bind_new(b, BX_AGG, agg->type, 0);
     e->index = s->aggs.count;
     ptrlist_add(b->arena, &s->aggs, agg);
@@ -95,8 +95,8 @@ count_groups(Scope *s, const ASelect *sel, const BExpr *side)
         s->query->repeat = two(b, BX_GREATEST, TYPE_INT8, left, right);
         s->query->repeat->negated = true; /* LEAST */
     } else {
-        BExpr *in_left = bind_operator(b, STR_LIT(">"), left, int_const(b, TYPE_INT8, 0), NO_LOCATION);
-        BExpr *in_right = bind_operator(b, sel->op == ASET_INTERSECT ? STR_LIT(">") : STR_LIT("="), right, int_const(b, TYPE_INT8, 0), NO_LOCATION);
+        BExpr *in_left = bind_operator(b, STR_LIT(">"), left, bind_int_const(b, TYPE_INT8, 0), NO_LOCATION);
+        BExpr *in_right = bind_operator(b, sel->op == ASET_INTERSECT ? STR_LIT(">") : STR_LIT("="), right, bind_int_const(b, TYPE_INT8, 0), NO_LOCATION);
         s->query->having = two(b, BX_AND, TYPE_BOOL, in_left, in_right);
     }
     s->query->grouped = true;

@@ -223,13 +223,26 @@ bind_arguments(Scope *s, const AExpr *call, const struct WindowFunction *f, BWin
     }
 }
 
+/* Equal for bexpr_equal, so that ORDER BY and DISTINCT ON find the target. */
+static bool
+same_call(const BWinCall *a, const BWinCall *b)
+{
+    bool same = a->kind == b->kind && a->window == b->window && a->agg == b->agg && a->arg_count == b->arg_count && !a->filter == !b->filter &&
+                (!a->filter || (bexpr_equal(a->filter, b->filter) && !bexpr_is_volatile(a->filter)));
+    for (u32 i = 0; same && i < a->arg_count; i++)
+        same = bexpr_equal(a->args[i], b->args[i]) && !bexpr_is_volatile(a->args[i]);
+    return same;
+}
+
 static BExpr *
 enter_call(Scope *s, const AExpr *call, BWinCall *c)
 {
     BExpr *e = bind_new(s->b, BX_WINDOW, c->type, bind_position(s->b, call->at));
     e->typmod = c->typmod;
-    e->index = s->win_calls.count;
-    ptrlist_add(s->b->arena, &s->win_calls, c);
+    while (e->index < s->win_calls.count && !same_call(LIST_AT(s->win_calls, BWinCall, e->index), c))
+        e->index++;
+    if (e->index == s->win_calls.count)
+        ptrlist_add(s->b->arena, &s->win_calls, c);
     return e;
 }
 

@@ -199,6 +199,7 @@ struct BQuery {
     u32 window_count, win_call_count;
     BWindow **windows;
     BWinCall **win_calls;
+    BExpr *first_only; /* boolean over window calls: the rows that DISTINCT ON keeps, NULL: all */
     u32 target_count; /* visible ones first */
     BTarget *targets;
     BExpr *repeat;    /* bigint over the groups: how often each is given, NULL: once */
