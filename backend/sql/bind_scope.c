@@ -24,12 +24,27 @@ bind_find_table(Binder *b, const AName *n)
     return catalog_find_table(b->ctx->root, n->parts[n->count - 1]);
 }
 
+/* Relations of PostgreSQL's system that come later; without a schema pg_catalog is looked through. */
+static void
+refuse_later_relation(Binder *b, const AName *n)
+{
+    static const char *const LATER[][2] = {
+#define LATER(schema, name) {schema, name},
+#include "backend/sql/later_relations.def"
+    };
+    Str schema = n->count > 1 ? n->parts[n->count - 2] : STR_LIT("pg_catalog");
+    for (u32 i = 0; i < COUNT_OF(LATER); i++)
+        if (str_eq(schema, str_of(LATER[i][0])) && str_eq(n->parts[n->count - 1], str_of(LATER[i][1])))
+            bind_fail(b, n->at, ERR_FEATURE_NOT_SUPPORTED, "relation \"%s\" is not supported yet", bind_name_text(b, n));
+}
+
 const TableDef *
 bind_table(Binder *b, const AName *n)
 {
     const TableDef *t = bind_find_table(b, n);
     if (t)
         return t;
+    refuse_later_relation(b, n);
     Error err;
     error_set(&err, ERR_UNDEFINED_TABLE, "relation \"%s\" does not exist", bind_name_text(b, n));
     if (bind_is_later_cte(b, n)) {
