@@ -53,7 +53,9 @@ block_slot(const TableWork *tw, u64 block)
         u64 owner = block - STAGED_BLOCK;
         return owner < tw->staged_capacity ? tw->staged[owner] : NULL;
     }
-    return block < d->next_block && d->pub_chunks ? dir_slot(d, block) : NULL;
+    u32 i;
+    /* next_block may stand above all chunks, when ids were used in a hidden table that is gone */
+    return block < d->next_block && dir_chunk_of(block, &i) < d->chunk_capacity ? dir_slot(d, block) : NULL;
 }
 
 SlotDirShm *

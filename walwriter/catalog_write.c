@@ -149,53 +149,67 @@ make_empty(World *w, TableShm *t, u64 next_block)
     }
 }
 
-typedef struct RetireRest {
-    World *w;
-    const TableDef *kept;
-} RetireRest;
-
 static void
-retire_unless_kept(void *ctx, const void *piece, u64 bytes)
+retire_piece(void *ctx, const void *piece, u64 bytes)
 {
-    RetireRest *r = ctx;
-    if (piece != r->kept)
-        world_retire(r->w, piece, bytes);
+    world_retire(ctx, piece, bytes);
 }
 
-/* All its memory but the definition when it is `kept`. */
 static void
-retire_table(World *w, TableWork *tw, const TableDef *kept)
+retire_table(World *w, TableWork *tw)
 {
     world_forget_table_lists(w, tw);
     block_forget_all(w, tw);
-    walk_table(tw->t, retire_unless_kept, &(RetireRest){w, kept});
+    walk_table(tw->t, retire_piece, w);
+}
+
+static const TableShm *
+hide(World *w, const TableDef *def, u64 next_block, u32 owner)
+{
+    TableShm *t = world_must(w, sizeof *t);
+    *t = (TableShm){0};
+    t->def = copy_def(w, def, def->acl, def->acl_count);
+    t->def_bytes = (u32)def_bytes(def, def->acl_count);
+    make_empty(w, t, next_block);
+    world_add_work(w, t)->hidden_by = owner + 1;
+    return t;
 }
 
 const TableShm *
 world_hide_created(World *w, const TableDef *def, u32 owner)
 {
     ensure(!world_work(w, def->table_id) && def->table_id >= FIRST_TABLE_ID && def->column_count <= MAX_COLUMNS);
-    TableShm *t = world_must(w, sizeof *t);
-    *t = (TableShm){0};
-    t->def = copy_def(w, def, def->acl, def->acl_count);
-    t->def_bytes = (u32)def_bytes(def, def->acl_count);
-    make_empty(w, t, 1);
-    world_add_work(w, t)->hidden_by = owner + 1;
     w->next.next_table_id = MAX(w->next.next_table_id, def->table_id + 1);
-    return t;
+    return hide(w, def, 1, owner);
 }
 
 /* New and empty beside the old one, which readers keep; block ids go on. */
 const TableShm *
 world_hide_truncated(World *w, u32 table_id, u32 owner)
 {
-    TableWork *old = world_work(w, table_id);
+    const TableWork *old = world_work(w, table_id);
     ensure(old);
-    TableShm *t = world_must(w, sizeof *t);
-    *t = *old->t;
-    make_empty(w, t, old->t->dir->next_block);
-    world_add_work(w, t)->hidden_by = owner + 1;
-    return t;
+    return hide(w, old->t->def, old->t->dir->next_block, owner);
+}
+
+TableWork *
+world_set_aside(World *w, u32 table_id)
+{
+    TableWork *tw = world_work(w, table_id);
+    ensure(tw && tw->hidden_by);
+    w->tables[table_id - FIRST_TABLE_ID] = tw->replaces;
+    tw->replaces = NULL;
+    return tw;
+}
+
+void
+world_bring_back(World *w, TableWork *tw)
+{
+    TableWork **place = &w->tables[tw->table_id - FIRST_TABLE_ID];
+    if (*place) /* its block ids went on meanwhile */
+        tw->t->dir->next_block = MAX(tw->t->dir->next_block, (*place)->t->dir->next_block);
+    tw->replaces = *place;
+    *place = tw;
 }
 
 void
@@ -209,7 +223,7 @@ world_show_table(World *w, u32 table_id)
         TableWork *under = tw->replaces;
         known |= !under->hidden_by;
         tw->replaces = under->replaces;
-        retire_table(w, under, tw->t->def);
+        retire_table(w, under);
         world_remove_work(w, under, tw);
     }
     tw->hidden_by = 0;
@@ -228,7 +242,7 @@ world_forget_hidden(World *w, u32 table_id)
     ensure(tw && tw->hidden_by);
     if (under)
         under->t->dir->next_block = MAX(under->t->dir->next_block, tw->t->dir->next_block); /* never used again */
-    retire_table(w, tw, under ? tw->t->def : NULL);
+    retire_table(w, tw);
     world_remove_work(w, tw, under);
 }
 
@@ -269,7 +283,7 @@ world_drop_table(World *w, u32 table_id)
         return;
     ensure(!tw->hidden_by && tree_remove_name(&w->next, tw->t->def->name, own_node, w));
     catalog_set_table(w, table_id, NULL);
-    retire_table(w, tw, NULL);
+    retire_table(w, tw);
     world_remove_work(w, tw, NULL);
     w->next.table_count--;
     w->next.catalog_version++;

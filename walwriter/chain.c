@@ -8,6 +8,9 @@
  * Deletes, clashes of keys and marks of how far blocks were filled stand in layers, so that a statement or what came after a savepoint can be
  * taken back. A statement begins a layer; layers that no savepoint separates are made one when the next statement begins, so there is one for each live
  * savepoint and one for the running statement. What they know comes from the CHAIN record, so recovery does the same.
+ *
+ * A TRUNCATE or DROP of the transaction begins a new generation of the table: what it has staged there before is dead, in a TableWork that the new one
+ * hides (ddl_stage.c), and is not looked at unless the change is taken back.
  * The living loop and recovery use the same functions (I4).
  * Fails: no memory, reported; chain_commit, chain_undo and chain_drop cannot fail.
  */
@@ -24,13 +27,28 @@ chain_new(u64 id)
     return c;
 }
 
+static u32
+generation_of(const Chain *c, u32 table_id)
+{
+    u32 n = 0;
+    for (u32 i = 0; i < c->emptied_count; i++)
+        n += c->emptied[i].table_id == table_id;
+    return n;
+}
+
+static ChainTable *
+find_generation(const Chain *c, u32 table_id, u32 generation)
+{
+    for (u32 i = 0; i < c->table_count; i++)
+        if (c->tables[i].table_id == table_id && c->tables[i].generation == generation)
+            return &c->tables[i];
+    return NULL;
+}
+
 static ChainTable *
 find_table(const Chain *c, u32 table_id)
 {
-    for (u32 i = 0; i < c->table_count; i++)
-        if (c->tables[i].table_id == table_id)
-            return &c->tables[i];
-    return NULL;
+    return find_generation(c, table_id, generation_of(c, table_id));
 }
 
 static ChainTable *
@@ -41,7 +59,7 @@ chain_table(Chain *c, u32 table_id)
         return t;
     if (!tx_grow(&c->tables, &c->table_capacity, c->table_count + 1, sizeof *c->tables))
         return NULL;
-    c->tables[c->table_count] = (ChainTable){.table_id = table_id};
+    c->tables[c->table_count] = (ChainTable){.table_id = table_id, .generation = generation_of(c, table_id)};
     return &c->tables[c->table_count++];
 }
 
@@ -51,13 +69,29 @@ out_of_memory(Error *err)
     return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
 }
 
+bool
+chain_empty(Chain *c, u32 table_id, u32 ordinal, Error *err)
+{
+    if (!tx_grow(&c->emptied, &c->emptied_capacity, c->emptied_count + 1, sizeof *c->emptied))
+        return out_of_memory(err);
+    c->emptied[c->emptied_count++] = (Emptied){table_id, ordinal};
+    return true;
+}
+
+void
+chain_unempty(Chain *c, u32 ordinal)
+{
+    while (c->emptied_count && c->emptied[c->emptied_count - 1].ordinal > ordinal)
+        c->emptied_count--;
+}
+
 /* ---- layers ---- */
 
 static LayerTable *
-find_in_layer(const Layer *l, u32 table_id)
+find_in_layer(const Layer *l, u32 table_id, u32 generation)
 {
     for (u32 i = 0; i < l->table_count; i++)
-        if (l->tables[i].table_id == table_id)
+        if (l->tables[i].table_id == table_id && l->tables[i].generation == generation)
             return &l->tables[i];
     return NULL;
 }
@@ -67,13 +101,15 @@ LayerTable *
 chain_layer_table(Chain *c, u32 table_id)
 {
     Layer *l = &c->layers[c->layer_count - 1];
-    LayerTable *found = find_in_layer(l, table_id);
+    u32 generation = generation_of(c, table_id);
+    LayerTable *found = find_in_layer(l, table_id, generation);
     if (found)
         return found;
     if (!tx_grow(&l->tables, &l->table_capacity, l->table_count + 1, sizeof *l->tables))
         return NULL;
     const ChainTable *t = find_table(c, table_id);
-    l->tables[l->table_count] = (LayerTable){.table_id = table_id, .block_count = t ? t->block_count : 0, .filled = t ? t->filled : 0};
+    l->tables[l->table_count] = (LayerTable){.table_id = table_id, .generation = generation, .block_count = t ? t->block_count : 0,
+                                             .filled = t ? t->filled : 0};
     return &l->tables[l->table_count++];
 }
 
@@ -95,7 +131,7 @@ merge_newest(Chain *c)
     if (!tx_grow(&to->tables, &to->table_capacity, to->table_count + from->table_count, sizeof *to->tables))
         return false;
     for (u32 i = 0; i < from->table_count; i++) {
-        LayerTable *f = &from->tables[i], *t = find_in_layer(to, f->table_id);
+        LayerTable *f = &from->tables[i], *t = find_in_layer(to, f->table_id, f->generation);
         if (!t) {
             to->tables[to->table_count++] = *f;
             f->deletes = f->clashes = (RowSet){0}; /* moved */
@@ -206,8 +242,9 @@ chain_has_block(const Chain *c, u32 table_id, u64 block)
 bool
 chain_deletes(const Chain *c, u32 table_id, RowId id)
 {
+    u32 generation = generation_of(c, table_id);
     for (u32 i = c->layer_count; i-- > 0;) {
-        const LayerTable *t = find_in_layer(&c->layers[i], table_id);
+        const LayerTable *t = find_in_layer(&c->layers[i], table_id, generation);
         if (t && rowset_has(&t->deletes, id))
             return true;
     }
@@ -231,12 +268,12 @@ chain_note_deletes(Chain *c, const PartView *p, bool *ret_repeated, Error *err)
     return true;
 }
 
-/* A block's deletes of a layer at once, as a part; false: this place is empty. */
+/* A block's deletes of a layer at once, as a part; false: this place is empty, or the table was emptied since. */
 static bool
-deletes_of(const LayerTable *t, u32 place, PartView *ret)
+deletes_of(const Chain *c, const LayerTable *t, u32 place, PartView *ret)
 {
     static u64 rows[BLOCK_ROWS];
-    u32 n = rowset_block(&t->deletes, place, rows);
+    u32 n = t->generation == generation_of(c, t->table_id) ? rowset_block(&t->deletes, place, rows) : 0;
     *ret = (PartView){.kind = PART_DELETE, .table_id = t->table_id, .row_count = n, .old_rows = rows};
     return n > 0;
 }
@@ -249,7 +286,7 @@ unreserve(World *w, Chain *c, u32 layer, u32 table, u32 place)
     for (u32 l = 0; l <= layer && l < c->layer_count; l++)
         for (u32 t = 0; t < c->layers[l].table_count && (l < layer || t <= table); t++)
             for (u32 i = 0; i < c->layers[l].tables[t].deletes.place_count && (l < layer || t < table || i < place); i++)
-                if (deletes_of(&c->layers[l].tables[t], i, &p))
+                if (deletes_of(c, &c->layers[l].tables[t], i, &p))
                     world_unreserve_deletes(w, &p);
 }
 
@@ -260,7 +297,7 @@ chain_reserve(World *w, Chain *c, Error *err)
     for (u32 l = 0; l < c->layer_count; l++)
         for (u32 t = 0; t < c->layers[l].table_count; t++)
             for (u32 i = 0; i < c->layers[l].tables[t].deletes.place_count; i++)
-                if (deletes_of(&c->layers[l].tables[t], i, &p) && world_table(w, p.table_id) && !world_reserve_deletes(w, &p, err)) {
+                if (deletes_of(c, &c->layers[l].tables[t], i, &p) && world_table(w, p.table_id) && !world_reserve_deletes(w, &p, err)) {
                     unreserve(w, c, l, t, i);
                     return false;
                 }
@@ -278,6 +315,8 @@ free_chain(Chain *c)
         free(c->tables[i].blocks);
     free(c->layers);
     free(c->tables);
+    free(c->emptied);
+    free(c->ddl.items);
     free(c);
 }
 
@@ -288,10 +327,10 @@ chain_commit(World *w, Chain *c, u64 version)
     for (u32 l = 0; l < c->layer_count; l++)
         for (u32 t = 0; t < c->layers[l].table_count; t++)
             for (u32 i = 0; i < c->layers[l].tables[t].deletes.place_count; i++)
-                if (deletes_of(&c->layers[l].tables[t], i, &p) && world_table(w, p.table_id))
+                if (deletes_of(c, &c->layers[l].tables[t], i, &p) && world_table(w, p.table_id))
                     world_apply_deletes(w, &p, version);
     for (u32 i = 0; i < c->table_count; i++)
-        for (u32 b = 0; b < c->tables[i].block_count; b++)
+        for (u32 b = 0; b < c->tables[i].block_count && c->tables[i].generation == generation_of(c, c->tables[i].table_id); b++)
             world_link_block(w, c->tables[i].table_id, c->tables[i].blocks[b]);
     free_chain(c);
 }
@@ -304,10 +343,18 @@ drop_blocks(World *w, ChainTable *t, u32 kept)
 }
 
 void
-chain_drop(World *w, Chain *c)
+chain_drop_blocks(World *w, const Chain *c)
 {
     for (u32 i = 0; i < c->table_count; i++)
-        drop_blocks(w, &c->tables[i], 0);
+        for (u32 b = 0; b < c->tables[i].block_count; b++)
+            world_drop_block(w, c->tables[i].table_id, c->tables[i].blocks[b]);
+}
+
+/* Blocks of later generations went with their hidden tables before. */
+void
+chain_drop(World *w, Chain *c)
+{
+    chain_drop_blocks(w, c);
     free_chain(c);
 }
 
@@ -315,11 +362,12 @@ u32
 chain_undo(World *w, Chain *c, u32 ordinal)
 {
     u32 kept = UINT32_MAX;
+    chain_unempty(c, ordinal);
     while (c->layer_count && c->layers[c->layer_count - 1].floor >= ordinal) {
         Layer *l = &c->layers[--c->layer_count];
         for (u32 i = 0; i < l->table_count; i++) {
             const LayerTable *mark = &l->tables[i];
-            ChainTable *t = find_table(c, mark->table_id);
+            ChainTable *t = find_generation(c, mark->table_id, mark->generation);
             if (!t)
                 continue; /* it has deletes only */
             drop_blocks(w, t, mark->block_count);

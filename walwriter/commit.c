@@ -41,9 +41,9 @@ tx_done(Tx *tx)
     free(tx->staged);
     free(tx->own_keys);
     free(tx->reads);
-    for (u32 i = 0; i < tx->ddl_count; i++)
-        free(tx->ddl[i].payload);
-    free(tx->ddl);
+    for (u32 i = 0; i < tx->ddl.count; i++)
+        free(tx->ddl.items[i].payload);
+    free(tx->ddl.items);
     if (tx->arena)
         arena_free(tx->arena);
 }
@@ -222,11 +222,11 @@ void
 tx_undo(Writer *w, Tx *tx, u32 ordinal)
 {
     kept_undo(w, tx, ordinal);
+    ddl_undo(w, tx, ordinal);
     if (tx->chain && tx->open && ordinal > 0)
         undo_chain(w, tx, ordinal);
     else
         tx_drop_chain(w, tx);
-    ddl_undo(w, tx, ordinal);
     tx->last_ordinal = MIN(tx->last_ordinal, ordinal);
     if (ordinal == 0)
         tx->open = false;
@@ -237,6 +237,7 @@ tx_undo(Writer *w, Tx *tx, u32 ordinal)
 void
 tx_abort(Writer *w, Tx *tx)
 {
+    ddl_undo(w, tx, 0); /* hidden tables go with their blocks */
     tx_drop_chain(w, tx);
     tx_forget(w, tx);
 }
@@ -326,7 +327,7 @@ answer_staged(Writer *w, Tx *tx)
     const PartView *p = tx->part_count ? &tx->parts[0] : NULL;
     tx->open = true;
     tx->last_ordinal = MAX(tx->ordinal, 1u) + (tx->part_count + tx->change_count ? tx->part_count + tx->change_count - 1 : 0);
-    answer_put(w, tx, ANS_STAGED, 0, tx->change_count ? tx->ddl[tx->ddl_count - 1].id : tx->rows, NULL);
+    answer_put(w, tx, ANS_STAGED, 0, tx->change_count ? tx->ddl.items[tx->ddl.count - 1].id : tx->rows, NULL);
     b->ans_row[0] = p ? p->first_row : tx->change_count ? (u64)(uintptr_t)ddl_staged_table(w, tx) : 0;
     b->ans_row[1] = p ? p->second_row : 0;
     b->ans_slot = p && !tx->chain ? (u64)(uintptr_t)world_staged_slot(w->world, p->table_id, tx->slot) : 0;
@@ -423,13 +424,13 @@ forward_rows(Writer *w, const PartView *p)
 static void
 apply(Writer *w, Tx *tx)
 {
+    bool staged = tx->ddl.count > 0;
+    staged_apply(w->world, &tx->ddl, tx->arena);
     if (tx->chain) {
         chain_commit(w->world, tx->chain, tx->lsn);
         tx->chain = NULL;
         return;
     }
-    bool staged = tx->ddl_count > 0;
-    ddl_commit(w, tx);
     for (u32 i = 0; i < tx->part_count; i++) {
         const PartView *p = &tx->parts[i];
         world_apply_part(w->world, p, tx->lsn);
@@ -491,6 +492,7 @@ group_failed(Writer *w, Group *g, ErrCode code, bool unknown)
             tx->lost = code;
             continue;
         }
+        ddl_undo(w, tx, 0);
         if (tx->chain)
             chain_drop(w->world, tx->chain);
         tx->chain = NULL;

@@ -51,24 +51,24 @@ is_of_role(u16 kind)
     return kind == WAL_CREATE_ROLE || kind == WAL_ALTER_ROLE || kind == WAL_DROP_ROLE;
 }
 
-static bool
-empties(u16 kind)
+bool
+staged_empties(u16 kind)
 {
     return kind == WAL_TRUNCATE || kind == WAL_DROP_TABLE;
 }
 
 /* What applying it takes, once hidden tables are made. */
 static u64
-promise_of(Writer *w, u16 kind, u32 id, u32 len)
+promise_of(World *w, u16 kind, u32 id, u32 len)
 {
     const TableShm *t;
-    const RolesShm *roles = world_root(w->world)->roles;
+    const RolesShm *roles = world_root(w)->roles;
     switch (kind) {
     case WAL_CREATE_TABLE:
     case WAL_TRUNCATE: return CATALOG_PROMISE_LITTLE;
     case WAL_DROP_TABLE: return 0;
     case WAL_SET_ACL:
-        t = world_table(w->world, id);
+        t = world_table(w, id);
         return CATALOG_PROMISE_LITTLE + len + (t ? t->def_bytes : 0);
     default: return CATALOG_PROMISE_LITTLE + 2ull * len + (roles ? 2 * roles_bytes(roles->count + 1) : 0);
     }
@@ -76,133 +76,171 @@ promise_of(Writer *w, u16 kind, u32 id, u32 len)
 
 /* ---- staging ---- */
 
-static u32
-truncations(const Tx *tx, u32 table_id)
+u32
+staged_truncations(const Staged *s, u32 table_id)
 {
     u32 n = 0;
-    for (u32 i = 0; i < tx->ddl_count; i++)
-        n += tx->ddl[i].kind == WAL_TRUNCATE && tx->ddl[i].id == table_id;
+    for (u32 i = 0; i < s->count; i++)
+        n += s->items[i].kind == WAL_TRUNCATE && s->items[i].id == table_id;
     return n;
+}
+
+static void
+make_hidden(World *w, u32 owner, const StagedChange *c, Arena *a)
+{
+    Error err;
+    TableDef table;
+    if (c->kind == WAL_CREATE_TABLE) {
+        arena_reset(a);
+        ensure(catrec_read_table(a, c->payload, c->len, &table, &err));
+        (void)world_hide_created(w, &table, owner);
+    } else if (c->kind == WAL_TRUNCATE) {
+        (void)world_hide_truncated(w, c->id, owner);
+    }
+}
+
+bool
+staged_add(World *w, Staged *s, u32 owner, u32 ordinal, Record r, Arena *a, Error *err)
+{
+    u8 *payload = malloc(MAX(r.len, 1u));
+    if (!payload || !tx_grow(&s->items, &s->capacity, s->count + 1, sizeof *s->items)) {
+        free(payload);
+        return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+    }
+    memcpy(payload, r.payload, r.len);
+    arena_reset(a);
+    StagedChange c = {.ordinal = ordinal, .kind = r.kind, .len = r.len, .payload = payload, .id = change_id(r.kind, payload, r.len, a)};
+    c.promise = promise_of(w, c.kind, c.id, c.len);
+    u64 making = c.kind == WAL_CREATE_TABLE ? CATALOG_PROMISE : 0;
+    if (!world_reserve_catalog(w, making, err) || (c.promise && !world_reserve_catalog(w, c.promise, err))) {
+        free(payload);
+        return false;
+    }
+    make_hidden(w, owner, &c, a);
+    world_unreserve_catalog(w, making);
+    s->items[s->count++] = c;
+    return true;
 }
 
 /* Private rows get the same ids again: the locks of those that are out of sight step aside. */
 static void
 set_rows_aside(Writer *w, Tx *tx, u32 table_id)
 {
-    locks_rekey_rows(w->locks, tx->slot, table_id, STAGED_BLOCK | tx->slot, 0, (u16)(truncations(tx, table_id) + 1));
+    locks_rekey_rows(w->locks, tx->slot, table_id, STAGED_BLOCK | tx->slot, 0, (u16)staged_truncations(&tx->ddl, table_id));
 }
 
 static void
 bring_rows_back(Writer *w, Tx *tx, u32 table_id)
 {
     locks_drop_rows(w->locks, tx->slot, table_id, STAGED_BLOCK | tx->slot, tx_granted, w);
-    locks_rekey_rows(w->locks, tx->slot, table_id, STAGED_BLOCK | tx->slot, (u16)(truncations(tx, table_id) + 1), 0);
-}
-
-static void
-make_hidden(Writer *w, Tx *tx, const StagedChange *c)
-{
-    Error err;
-    TableDef table;
-    if (c->kind == WAL_CREATE_TABLE) {
-        arena_reset(tx->arena);
-        ensure(catrec_read_table(tx->arena, c->payload, c->len, &table, &err));
-        (void)world_hide_created(w->world, &table, tx->slot);
-    } else if (c->kind == WAL_TRUNCATE) {
-        set_rows_aside(w, tx, c->id);
-        (void)world_hide_truncated(w->world, c->id, tx->slot);
-    }
+    locks_rekey_rows(w->locks, tx->slot, table_id, STAGED_BLOCK | tx->slot, (u16)(staged_truncations(&tx->ddl, table_id) + 1), 0);
 }
 
 static bool
 stage(Writer *w, Tx *tx, const CatalogChange *from, u32 ordinal, Error *err)
 {
-    u8 *payload = malloc(MAX(from->len, 1u));
-    if (!payload || !tx_grow(&tx->ddl, &tx->ddl_capacity, tx->ddl_count + 1, sizeof *tx->ddl)) {
-        free(payload);
-        return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
-    }
-    memcpy(payload, from->payload, from->len);
-    arena_reset(tx->arena);
-    StagedChange c = {.ordinal = ordinal, .kind = from->kind, .len = from->len, .payload = payload};
-    c.id = change_id(c.kind, payload, c.len, tx->arena);
-    c.promise = promise_of(w, c.kind, c.id, c.len);
-    u64 making = c.kind == WAL_CREATE_TABLE ? CATALOG_PROMISE : 0;
-    if (!world_reserve_catalog(w->world, making, err) || (c.promise && !world_reserve_catalog(w->world, c.promise, err))) {
-        free(payload);
+    if (!staged_add(w->world, &tx->ddl, tx->slot, ordinal, (Record){.kind = from->kind, .len = from->len, .payload = from->payload}, tx->arena, err))
         return false;
-    }
-    make_hidden(w, tx, &c);
-    world_unreserve_catalog(w->world, making);
-    tx->catalog_bytes += c.promise;
-    tx->ddl[tx->ddl_count++] = c;
-    return true;
+    u32 id = tx->ddl.items[tx->ddl.count - 1].id;
+    if (from->kind == WAL_TRUNCATE)
+        set_rows_aside(w, tx, id);
+    return !tx->chain || !staged_empties(from->kind) || chain_empty(tx->chain, id, ordinal, err);
 }
 
 bool
 ddl_stage(Writer *w, Tx *tx, Error *err)
 {
-    u32 before = tx->ddl_count;
     for (u32 i = 0; i < tx->change_count; i++)
         if (!stage(w, tx, &tx->changes[i], tx->ordinal + i, err)) {
-            while (tx->ddl_count > before)
-                ddl_undo_last(w, tx);
+            ddl_undo(w, tx, tx->ordinal - 1);
+            if (tx->chain)
+                chain_unempty(tx->chain, tx->ordinal - 1);
             return false;
         }
     return true;
 }
 
-void
-ddl_undo_last(Writer *w, Tx *tx)
+/* ---- the way back ---- */
+
+static void
+undo_last(World *w, Staged *s)
 {
-    StagedChange *c = &tx->ddl[--tx->ddl_count];
+    StagedChange *c = &s->items[--s->count];
     if (c->kind == WAL_CREATE_TABLE || c->kind == WAL_TRUNCATE)
-        world_forget_hidden(w->world, c->id);
-    if (c->kind == WAL_TRUNCATE)
-        bring_rows_back(w, tx, c->id);
-    world_unreserve_catalog(w->world, c->promise);
-    tx->catalog_bytes -= c->promise;
+        world_forget_hidden(w, c->id);
+    world_unreserve_catalog(w, c->promise);
     free(c->payload);
+}
+
+void
+staged_undo(World *w, Staged *s, u32 ordinal)
+{
+    while (s->count && s->items[s->count - 1].ordinal > ordinal)
+        undo_last(w, s);
 }
 
 void
 ddl_undo(Writer *w, Tx *tx, u32 ordinal)
 {
-    while (tx->ddl_count && tx->ddl[tx->ddl_count - 1].ordinal > ordinal)
-        ddl_undo_last(w, tx);
+    while (tx->ddl.count && tx->ddl.items[tx->ddl.count - 1].ordinal > ordinal) {
+        StagedChange c = tx->ddl.items[tx->ddl.count - 1];
+        undo_last(w->world, &tx->ddl);
+        if (c.kind == WAL_TRUNCATE)
+            bring_rows_back(w, tx, c.id);
+    }
+}
+
+void
+staged_set_aside(World *w, Staged *s)
+{
+    for (u32 i = s->count; i-- > 0;)
+        if (s->items[i].kind == WAL_TRUNCATE)
+            s->items[i].aside = world_set_aside(w, s->items[i].id);
+}
+
+void
+staged_bring_back(World *w, Staged *s)
+{
+    for (u32 i = 0; i < s->count; i++)
+        if (s->items[i].aside) {
+            world_bring_back(w, s->items[i].aside);
+            s->items[i].aside = NULL;
+        }
 }
 
 const TableShm *
 ddl_staged_table(Writer *w, const Tx *tx)
 {
-    const StagedChange *c = &tx->ddl[tx->ddl_count - 1];
+    const StagedChange *c = &tx->ddl.items[tx->ddl.count - 1];
     return c->kind == WAL_CREATE_TABLE || c->kind == WAL_TRUNCATE ? world_table(w->world, c->id) : NULL;
 }
 
 /* ---- COMMIT ---- */
 
+/* Before the rows are applied. */
 void
-ddl_commit(Writer *w, Tx *tx)
+staged_apply(World *w, Staged *s, Arena *a)
 {
-    for (u32 i = 0; i < tx->ddl_count; i++) {
-        StagedChange *c = &tx->ddl[i];
+    for (u32 i = 0; i < s->count; i++) {
+        StagedChange *c = &s->items[i];
         if (c->kind == WAL_CREATE_TABLE || c->kind == WAL_TRUNCATE)
-            world_show_table(w->world, c->id);
+            world_show_table(w, c->id);
         else {
-            arena_reset(tx->arena);
-            ddl_apply(w->world, tx->arena, c->kind, c->payload, c->len);
+            arena_reset(a);
+            ddl_apply(w, a, c->kind, c->payload, c->len);
         }
+        world_unreserve_catalog(w, c->promise);
         free(c->payload);
     }
-    tx->ddl_count = 0; /* what was promised goes back when the transaction is forgotten */
+    s->count = 0;
 }
 
 /* `at`: of the part's record among the kept ones. */
 static bool
 is_dead(const Tx *tx, u32 table_id, u64 at)
 {
-    for (u32 i = tx->ddl_count; i-- > 0 && tx->ddl[i].at > at;)
-        if (tx->ddl[i].id == table_id && empties(tx->ddl[i].kind))
+    for (u32 i = tx->ddl.count; i-- > 0 && tx->ddl.items[i].at > at;)
+        if (tx->ddl.items[i].id == table_id && staged_empties(tx->ddl.items[i].kind))
             return true;
     return false;
 }
@@ -216,8 +254,8 @@ ddl_strip_dead(Tx *tx)
     bool bad;
     for (Record r; record_next(&at, end, &r, &bad);)
         if (ddl_is_catalog(r.kind))
-            tx->ddl[change++].at = (u64)(r.payload - begin);
-    ensure(change == tx->ddl_count);
+            tx->ddl.items[change++].at = (u64)(r.payload - begin);
+    ensure(change == tx->ddl.count);
     at = begin;
     for (Record r; record_next(&at, end, &r, &bad); from = at) {
         if (!ddl_is_catalog(r.kind) && is_dead(tx, get_le32(r.payload), (u64)(r.payload - begin)))
@@ -233,8 +271,8 @@ ddl_strip_dead(Tx *tx)
 static const StagedChange *
 newest_of(const Tx *tx, bool role, u32 id)
 {
-    for (u32 i = tx->ddl_count; i-- > 0;) {
-        const StagedChange *c = &tx->ddl[i];
+    for (u32 i = tx->ddl.count; i-- > 0;) {
+        const StagedChange *c = &tx->ddl.items[i];
         if (c->id == id && is_of_role(c->kind) == role && c->kind != WAL_SET_ACL && c->kind != WAL_TRUNCATE)
             return c;
     }
@@ -247,7 +285,7 @@ staged_table(Writer *w, const Tx *tx, u32 table_id)
     u32 maker = world_made_by(w->world, table_id);
     if (maker != UINT32_MAX && maker != tx->slot)
         return NULL;
-    const StagedChange *c = tx->ddl_count ? newest_of(tx, false, table_id) : NULL;
+    const StagedChange *c = tx->ddl.count ? newest_of(tx, false, table_id) : NULL;
     return c && c->kind == WAL_DROP_TABLE ? NULL : world_table(w->world, table_id);
 }
 
@@ -257,8 +295,8 @@ staged_find_table(Writer *w, const Tx *tx, Str name)
     const TableDef *d = catalog_find_table(world_root(w->world), name);
     if (d && staged_table(w, tx, d->table_id))
         return d;
-    for (u32 i = 0; i < tx->ddl_count; i++) {
-        const TableShm *t = tx->ddl[i].kind == WAL_CREATE_TABLE ? staged_table(w, tx, tx->ddl[i].id) : NULL;
+    for (u32 i = 0; i < tx->ddl.count; i++) {
+        const TableShm *t = tx->ddl.items[i].kind == WAL_CREATE_TABLE ? staged_table(w, tx, tx->ddl.items[i].id) : NULL;
         if (t && str_eq(table_def(t)->name, name))
             return table_def(t);
     }
@@ -280,7 +318,7 @@ read_role(const StagedChange *c, RoleDef *ret)
 bool
 staged_role(Writer *w, const Tx *tx, u32 role_id, RoleDef *ret)
 {
-    const StagedChange *c = tx->ddl_count ? newest_of(tx, true, role_id) : NULL;
+    const StagedChange *c = tx->ddl.count ? newest_of(tx, true, role_id) : NULL;
     if (c)
         return read_role(c, ret);
     const RoleDef *r = catalog_role(world_root(w->world), role_id);
@@ -295,8 +333,8 @@ staged_find_role(Writer *w, const Tx *tx, Str name, RoleDef *ret)
     const RoleDef *r = catalog_find_role(world_root(w->world), name);
     if (r && staged_role(w, tx, r->role_id, ret) && str_eq(ret->name, name))
         return true;
-    for (u32 i = 0; i < tx->ddl_count; i++)
-        if (is_of_role(tx->ddl[i].kind) && staged_role(w, tx, tx->ddl[i].id, ret) && str_eq(ret->name, name))
+    for (u32 i = 0; i < tx->ddl.count; i++)
+        if (is_of_role(tx->ddl.items[i].kind) && staged_role(w, tx, tx->ddl.items[i].id, ret) && str_eq(ret->name, name))
             return true;
     return false;
 }
@@ -304,8 +342,8 @@ staged_find_role(Writer *w, const Tx *tx, Str name, RoleDef *ret)
 bool
 staged_role_owns_any(Writer *w, const Tx *tx, u32 role_id)
 {
-    for (u32 i = 0; i < tx->ddl_count; i++) {
-        const TableShm *t = tx->ddl[i].kind == WAL_CREATE_TABLE ? staged_table(w, tx, tx->ddl[i].id) : NULL;
+    for (u32 i = 0; i < tx->ddl.count; i++) {
+        const TableShm *t = tx->ddl.items[i].kind == WAL_CREATE_TABLE ? staged_table(w, tx, tx->ddl.items[i].id) : NULL;
         if (t && table_def(t)->owner_id == role_id)
             return true;
     }

@@ -321,27 +321,11 @@ needs_chain(const Writer *w, const Tx *tx)
     return (tx->kind == REQ_PART && !(tx->flags & REQ_FLAG_STATEMENT_ENDS)) || !kept_fits(w, tx);
 }
 
-/* An autocommit applies them when it is durable; else they are staged, with those of COMMIT the last ones. */
-static Judged
-judge_changes(Writer *w, Tx *tx, Error *err)
-{
-    Judged j = ddl_judge(w, tx, err);
-    if (j != JUDGED_YES || tx->kind == REQ_WRITE)
-        return j;
-    if (tx->chain || !kept_fits(w, tx)) {
-        error_set(err, ERR_FEATURE_NOT_SUPPORTED, "catalog changes in a transaction of more than 256 KB are not supported yet");
-        return JUDGED_ERROR;
-    }
-    if ((tx->kind == REQ_PART && !kept_reserve(w, tx, err)) || !ddl_stage(w, tx, err))
-        return JUDGED_ERROR;
-    return tx->kind == REQ_PART || kept_prepare_commit(w, tx, err) ? JUDGED_YES : JUDGED_ERROR;
-}
-
 static Judged
 begin_statement(Writer *w, Tx *tx, Error *err)
 {
     kept_translate(tx);
-    if (tx->part_count == 0 || !chain_begins(tx->chain, tx->statement))
+    if (tx->part_count + tx->change_count == 0 || !chain_begins(tx->chain, tx->statement))
         return JUDGED_YES;
     Judged j = judge_settle(w, tx, err); /* of one that nobody ended */
     if (j != JUDGED_YES)
@@ -349,6 +333,28 @@ begin_statement(Writer *w, Tx *tx, Error *err)
     if (!tx_merge_bulk(tx, tx->savepoint))
         return judge_no_memory(err);
     return chain_begin_statement(tx->chain, tx->statement, tx->savepoint, err) ? JUDGED_YES : JUDGED_ERROR;
+}
+
+/* An autocommit applies them when it is durable; else they are staged, with those of COMMIT the last ones. */
+static Judged
+judge_changes(Writer *w, Tx *tx, Error *err)
+{
+    Judged j = ddl_judge(w, tx, err);
+    if (j != JUDGED_YES || tx->kind == REQ_WRITE)
+        return j;
+    if (!tx->chain && !kept_fits(w, tx) && !kept_spill(w, tx, err))
+        return JUDGED_ERROR;
+    if (tx->chain)
+        j = begin_statement(w, tx, err);
+    if (j == JUDGED_YES && tx->chain && tx->kind == REQ_COMMIT)
+        j = judge_settle(w, tx, err);
+    if (j != JUDGED_YES)
+        return j;
+    if ((!tx->chain && tx->kind == REQ_PART && !kept_reserve(w, tx, err)) || !ddl_stage(w, tx, err))
+        return JUDGED_ERROR;
+    if (tx->kind == REQ_PART)
+        return JUDGED_YES;
+    return (tx->chain ? chain_reserve(w->world, tx->chain, err) : kept_prepare_commit(w, tx, err)) ? JUDGED_YES : JUDGED_ERROR;
 }
 
 static Judged

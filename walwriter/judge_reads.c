@@ -90,6 +90,9 @@ reads_note_changes(Writer *w, const Tx *tx)
     for (u32 l = 0; tx->chain && l < tx->chain->layer_count; l++)
         for (u32 i = 0; i < tx->chain->layers[l].table_count; i++)
             *changed_place(w, tx->chain->layers[l].tables[i].table_id) = tx->lsn;
+    for (u32 i = 0; i < tx->ddl.count; i++)
+        if (staged_empties(tx->ddl.items[i].kind))
+            *changed_place(w, tx->ddl.items[i].id) = tx->lsn;
     for (u32 i = 0; i < tx->change_count; i++)
         if (ddl_gives_back(tx->changes[i].kind)) /* the table's id comes first */
             *changed_place(w, get_le32(tx->changes[i].payload)) = tx->lsn;

@@ -20,8 +20,9 @@
 static StagedTable *
 find_staged(const Tx *tx, u32 table_id)
 {
+    u32 generation = staged_truncations(&tx->ddl, table_id);
     for (u32 i = 0; i < tx->staged_count; i++)
-        if (tx->staged[i].table_id == table_id)
+        if (tx->staged[i].table_id == table_id && tx->staged[i].generation == generation)
             return &tx->staged[i];
     return NULL;
 }
@@ -39,7 +40,7 @@ note_staged(Tx *tx, u32 table_id, Error *err)
         return true;
     if (!tx_grow(&tx->staged, &tx->staged_capacity, tx->staged_count + 1, sizeof *tx->staged))
         return out_of_memory(err);
-    tx->staged[tx->staged_count++] = (StagedTable){.table_id = table_id};
+    tx->staged[tx->staged_count++] = (StagedTable){.table_id = table_id, .generation = staged_truncations(&tx->ddl, table_id)};
     return true;
 }
 
@@ -91,6 +92,8 @@ note_successors(Writer *w, const Tx *tx, const PartView *p, bool undone)
 {
     for (u32 i = 0; i < p->row_count; i++) {
         LockHold *h = locks_find(w->locks, tx->slot, (LockTag){p->table_id, LOCK_ROW, 0, p->old_rows[i]});
+        if (!h && ROW_BLOCK(p->old_rows[i]) >= STAGED_BLOCK)
+            continue; /* a private row of an older generation: its lock was set aside */
         ensure(h);
         h->becomes = undone ? 0 : p->kind == PART_UPDATE ? p->first_row + i : ROW_GONE;
         h->serial = 0;
@@ -152,7 +155,7 @@ kept_prepare_commit(Writer *w, Tx *tx, Error *err)
 {
     tx->request_len += tx->kept_len;
     tx->kept_len = 0;
-    if (tx->ddl_count)
+    if (tx->ddl.count)
         ddl_strip_dead(tx);
     if (!intake_parse(tx, err))
         return false;
@@ -205,6 +208,20 @@ spill_part(Writer *w, Tx *tx, Chain *c, const Record *r, Error *err)
     return true;
 }
 
+/* One kept catalog change: what it hides is there from now on. */
+static bool
+spill_change(Writer *w, Tx *tx, Chain *c, Error *err)
+{
+    StagedChange *change = &tx->ddl.items[tx->ddl.count];
+    if (staged_empties(change->kind) && !chain_empty(c, change->id, change->ordinal, err))
+        return false;
+    if (change->aside)
+        world_bring_back(w->world, change->aside);
+    change->aside = NULL;
+    tx->ddl.count++;
+    return true;
+}
+
 /* A kept request behind a CHAIN record. */
 static bool
 spill_request(Writer *w, Tx *tx, Chain *c, const KeptMark *m, u32 end, u8 **to, Error *err)
@@ -219,15 +236,18 @@ spill_request(Writer *w, Tx *tx, Chain *c, const KeptMark *m, u32 end, u8 **to, 
     memcpy(*to, tx_kept(tx) + m->from, end - m->from);
     *to += end - m->from;
     for (Record r; record_next(&at, *to, &r, &bad);)
-        if (!spill_part(w, tx, c, &r, err))
+        if (!(ddl_is_catalog(r.kind) ? spill_change(w, tx, c, err) : spill_part(w, tx, c, &r, err)))
             return false;
     return true;
 }
 
+/* Hidden tables step aside and come back one by one: each part goes where it was meant to, be it dead by now. */
 static bool
 spill_all(Writer *w, Tx *tx, Chain *c, u8 *frame, u32 *ret_len, Error *err)
 {
     u8 *to = frame;
+    staged_set_aside(w->world, &tx->ddl);
+    tx->ddl.count = 0;
     for (u32 i = 0; i < tx->mark_count; i++) {
         u32 end = i + 1 < tx->mark_count ? tx->marks[i + 1].from : tx->kept_len;
         if (!spill_request(w, tx, c, &tx->marks[i], end, &to, err))
@@ -236,6 +256,25 @@ spill_all(Writer *w, Tx *tx, Chain *c, u8 *frame, u32 *ret_len, Error *err)
     }
     *ret_len = (u32)(to - frame);
     return true;
+}
+
+/* As if nothing had been spilled. */
+static void
+unspill(Writer *w, Tx *tx, Chain *c, u32 change_count)
+{
+    chain_drop_blocks(w->world, c);
+    while (tx->ddl.count > 0) {
+        StagedChange *change = &tx->ddl.items[--tx->ddl.count];
+        if (change->kind != WAL_TRUNCATE)
+            continue;
+        change->aside = world_set_aside(w->world, change->id);
+        chain_drop_blocks(w->world, c);
+    }
+    tx->ddl.count = change_count;
+    staged_bring_back(w->world, &tx->ddl);
+    chain_drop(w->world, c);
+    for (u32 i = 0; i < tx->staged_count; i++)
+        tx->staged[i].count = 0;
 }
 
 /* The old rows of a kept UPDATE or DELETE. */
@@ -275,16 +314,12 @@ forget_notes(Writer *w, Tx *tx)
 bool
 kept_spill(Writer *w, Tx *tx, Error *err)
 {
-    u32 len = 0;
-    if (tx->ddl_count)
-        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "catalog changes in a transaction of more than 256 KB are not supported yet");
+    u32 len = 0, change_count = tx->ddl.count;
     Chain *c = chain_new(++w->next_chain);
     u8 *frame = malloc((size_t)tx->kept_len + (size_t)(tx->mark_count + 1) * CHAIN_RECORD_BYTES);
     bool ok = (c && frame) || out_of_memory(err);
     if (ok && !spill_all(w, tx, c, frame, &len, err)) {
-        chain_drop(w->world, c);
-        for (u32 i = 0; i < tx->staged_count; i++)
-            tx->staged[i].count = 0;
+        unspill(w, tx, c, change_count);
         c = NULL;
         ok = false;
     }

@@ -413,10 +413,8 @@ world_verify(const World *w, Error *err)
             for (u64 s = 0; s < tw->staged_capacity; s++)
                 if (tw->staged[s])
                     walk_slot(tw->staged[s], add_rounded, &sum);
-            if (!tw->hidden_by)
-                continue;
-            walk_table(tw->t, add_rounded, &sum);
-            sum -= tw->replaces ? alloc_rounded(tw->t->def_bytes) : 0; /* shared with what it replaces */
+            if (tw->hidden_by)
+                walk_table(tw->t, add_rounded, &sum);
         }
     const RetiredQueue *queues[2] = {&w->retired, &w->stuck};
     for (u32 q = 0; q < COUNT_OF(queues); q++)

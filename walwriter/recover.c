@@ -208,6 +208,18 @@ stage_part(Replay *r, Chain *c, const PartView *p, Error *err)
     return true;
 }
 
+/* Tables that it hides are there only while frames of this chain are replayed: others may go on with the table when the chain was given up. */
+static bool
+stage_change(Replay *r, Chain *c, const Record *rec, u32 ordinal, Error *err)
+{
+    u32 id = rec->len >= 4 ? get_le32(rec->payload) : 0;
+    if (staged_empties(rec->kind) && !chain_empty(c, id, ordinal, err))
+        return false;
+    if ((rec->kind == WAL_TRUNCATE && !world_table(r->world, id)) || (rec->kind == WAL_CREATE_TABLE && world_table(r->world, id)))
+        return true; /* a table that is gone by now, or made by a commit that is published */
+    return staged_add(r->world, &c->ddl, 0, ordinal, *rec, r->arena, err);
+}
+
 /* ---- frames ---- */
 
 static bool
@@ -228,7 +240,7 @@ replay_records(Replay *r, const Frame *f, Chain *c, Error *err)
 {
     const u8 *at = f->data;
     u32 part = 0;
-    ChainRecord head;
+    ChainRecord head = {0};
     bool bad;
     for (Record rec; record_next(&at, f->data + f->len, &rec, &bad);) {
         bool ok = true;
@@ -237,7 +249,8 @@ replay_records(Replay *r, const Frame *f, Chain *c, Error *err)
         else if (rec.kind >= WAL_INSERT && rec.kind <= WAL_DELETE)
             ok = stage_part(r, c, &r->parts[part++], err);
         else if (ddl_is_catalog(rec.kind))
-            ok = replay_catalog(r, &rec, err);
+            ok = stage_change(r, c, &rec, head.ordinal, err);
+        head.ordinal += rec.kind != WAL_CHAIN;
         if (!ok)
             return false;
     }
@@ -269,15 +282,26 @@ replay_chain(Replay *r, const Frame *f, Error *err)
     Chain *c = find_chain(r, f->chain_id, true);
     if (!c)
         return no_memory(err);
+    staged_bring_back(r->world, &c->ddl);
     if (!replay_records(r, f, c, err))
         return false;
     if (f->has_commit) {
         if (!chain_reserve(r->world, c, err))
             return false;
         forget_chain(r, c);
+        staged_apply(r->world, &c->ddl, r->arena);
         chain_commit(r->world, c, f->lsn);
-    }
+    } else
+        staged_set_aside(r->world, &c->ddl);
     return true;
+}
+
+static void
+drop_chain(World *world, Chain *c)
+{
+    staged_bring_back(world, &c->ddl);
+    staged_undo(world, &c->ddl, 0);
+    chain_drop(world, c);
 }
 
 /* The end of a chain, or of a piece of it. */
@@ -287,9 +311,12 @@ replay_end(Replay *r, const Frame *f)
     Chain *c = find_chain(r, f->has_abort ? f->abort_id : f->undo.chain_id, false);
     if (c && f->has_abort) {
         forget_chain(r, c);
-        chain_drop(r->world, c);
+        drop_chain(r->world, c);
     } else if (c) {
+        staged_bring_back(r->world, &c->ddl);
+        staged_undo(r->world, &c->ddl, f->undo.kept);
         (void)chain_undo(r->world, c, f->undo.kept);
+        staged_set_aside(r->world, &c->ddl);
     }
 }
 
@@ -405,7 +432,7 @@ recover_run(World *world, Shm *shm, Io *io, int wal_dir_fd, bool take_over, Reco
     ok = ok && wal_read(io, wal_dir_fd, from, replay_frame, &r, &ret->verdict, err);
     while (r.chain_count > 0) {
         Chain *c = r.chains[--r.chain_count];
-        chain_drop(world, c);
+        drop_chain(world, c);
         ret->chains_dropped++;
     }
     if (ok) {

@@ -117,6 +117,9 @@ const TableShm *world_hide_created(World *w, const TableDef *def, u32 owner);
 const TableShm *world_hide_truncated(World *w, u32 table_id, u32 owner);
 void world_show_table(World *w, u32 table_id); /* a no-op when everybody sees it */
 void world_forget_hidden(World *w, u32 table_id);
+/* For a while the newest of an id is not there: world_set_aside, newest first, and world_bring_back, oldest first. */
+struct TableWork *world_set_aside(World *w, u32 table_id);
+void world_bring_back(World *w, struct TableWork *hidden);
 /* The slot whose transaction made the table, and alone knows it, or emptied one that all know; UINT32_MAX: none. */
 u32 world_made_by(World *w, u32 table_id);
 u32 world_emptied_by(World *w, u32 table_id);

@@ -41,10 +41,26 @@ enum {
     RESUME_EVERY_NS = 1000 * 1000 * 1000,
 };
 
+/* A catalog change of an open transaction (ddl_stage.c). */
+typedef struct StagedChange {
+    u32 ordinal, id; /* id: of the table or role */
+    u16 kind;
+    u32 len;
+    u8 *payload;     /* its own copy */
+    u64 promise;     /* of memory, for applying it */
+    u64 at;          /* its place among the records of COMMIT */
+    struct TableWork *aside; /* TRUNCATE: its hidden table, while that is set aside */
+} StagedChange;
+
+typedef struct Staged {
+    StagedChange *items;
+    u32 count, capacity;
+} Staged;
+
 /* ---- chains: transactions of more than one frame ---- */
 /* Its blocks of a table. */
 typedef struct ChainTable {
-    u32 table_id;
+    u32 table_id, generation;
     u32 block_count, block_capacity;
     u64 *blocks;       /* in the order taken; the last is being filled */
     u32 filled;        /* rows of the last block */
@@ -52,12 +68,17 @@ typedef struct ChainTable {
 
 /* What a layer knows of a table. */
 typedef struct LayerTable {
-    u32 table_id;
+    u32 table_id, generation;
     u32 block_count, filled; /* of the ChainTable when the layer met it */
     RowSet deletes;    /* old rows of UPDATE and DELETE parts */
     RowSet clashes;    /* rows whose key an UPDATE part gave to another row: the statement must delete them */
     u64 clash_keys;    /* which keys, a bit each */
 } LayerTable;
+
+/* A TRUNCATE or DROP in the transaction: what it has in the table from before belongs to an older generation, which is dead unless this is taken back. */
+typedef struct Emptied {
+    u32 table_id, ordinal;
+} Emptied;
 
 typedef struct Layer {
     u32 floor;         /* the last ordinal before it */
@@ -72,6 +93,9 @@ typedef struct Chain {
     ChainTable *tables;
     u32 layer_count, layer_capacity;
     Layer *layers;     /* the last is the running statement's */
+    Emptied *emptied;
+    u32 emptied_count, emptied_capacity;
+    Staged ddl;        /* recovery: its catalog changes */
     u64 rows;
     u32 last_ordinal;  /* newest record that was logged */
     u64 first_lsn;     /* of its first frame; 0: none logged */
@@ -88,6 +112,9 @@ MUST_CHECK bool chain_take_rows(World *w, Chain *c, PartView *p, u8 *bytes, Erro
 /* Recovery: make the blocks that the part names. */
 MUST_CHECK bool chain_adopt_rows(World *w, Chain *c, const PartView *p, Error *err);
 MUST_CHECK bool chain_note_deletes(Chain *c, const PartView *p, bool *ret_repeated, Error *err);
+/* The table is emptied or dropped by the record with this ordinal. */
+MUST_CHECK bool chain_empty(Chain *c, u32 table_id, u32 ordinal, Error *err);
+void chain_unempty(Chain *c, u32 ordinal); /* take back those after the ordinal */
 bool chain_deletes(const Chain *c, u32 table_id, RowId id);
 bool chain_has_block(const Chain *c, u32 table_id, u64 block);
 /* Memory for the deletes, before the commit is logged. */
@@ -97,6 +124,8 @@ void chain_commit(World *w, Chain *c, u64 version);
 /* Take back the layers from this ordinal on; returns the last ordinal kept, UINT32_MAX: there was none. */
 u32 chain_undo(World *w, Chain *c, u32 ordinal);
 void chain_drop(World *w, Chain *c);
+/* Only its blocks, as far as they are in tables that are not set aside. */
+void chain_drop_blocks(World *w, const Chain *c);
 
 /* ---- short transactions of several requests (kept.c) ---- */
 /* A request whose records are kept. */
@@ -109,7 +138,7 @@ typedef struct KeptMark {
 
 /* A table in which the transaction has a private block. */
 typedef struct StagedTable {
-    u32 table_id;
+    u32 table_id, generation; /* generation: how often the transaction has emptied the table before */
     u32 count, capacity; /* rows that have got their final place; 0 until the transaction ends or becomes a chain */
     RowId *places;       /* by offset in the private block */
 } StagedTable;
@@ -122,16 +151,6 @@ typedef struct OwnKey {
     u32 part, row;   /* of the request in work; PART_STAGED: `id` is where the row is */
     RowId id;
 } OwnKey;
-
-/* A catalog change of an open transaction (ddl_stage.c). */
-typedef struct StagedChange {
-    u32 ordinal, id; /* id: of the table or role */
-    u16 kind;
-    u32 len;
-    u8 *payload;     /* its own copy */
-    u64 promise;     /* of memory, for applying it */
-    u64 at;          /* its place among the records of COMMIT */
-} StagedChange;
 
 /* ---- transactions ---- */
 typedef enum TxState { TX_IDLE, TX_PARKED, TX_LOGGED } TxState;
@@ -191,8 +210,7 @@ typedef struct Tx {
     u32 mark_count, mark_capacity;
     StagedTable *staged;
     u32 staged_count, staged_capacity;
-    StagedChange *ddl;
-    u32 ddl_count, ddl_capacity;
+    Staged ddl;        /* its catalog changes */
     OwnKey *own_keys;
     u32 own_count, own_capacity;
     u32 own_mark;      /* how many of them are of accepted requests */
@@ -322,14 +340,20 @@ void kept_drop(Writer *w, Tx *tx);
 
 /* ---- catalog ---- */
 Judged ddl_judge(Writer *w, Tx *tx, Error *err);
-/* Those of a judged request of a transaction that goes on (ddl_stage.c); all or none. */
+/* Catalog changes that are not applied yet (ddl_stage.c), shared with recovery. `a` is reset. */
+MUST_CHECK bool staged_add(World *w, Staged *s, u32 owner, u32 ordinal, Record r, Arena *a, Error *err);
+void staged_undo(World *w, Staged *s, u32 ordinal);
+void staged_apply(World *w, Staged *s, Arena *a);
+/* What TRUNCATE hides steps aside, so that the tables it stands for are found, and comes back. */
+void staged_set_aside(World *w, Staged *s);
+void staged_bring_back(World *w, Staged *s);
+bool staged_empties(u16 kind);
+u32 staged_truncations(const Staged *s, u32 table_id);
+/* Those of a judged request of a transaction that goes on; all or none. */
 MUST_CHECK bool ddl_stage(Writer *w, Tx *tx, Error *err);
 /* The hidden table that the newest of them made, NULL when it made none. */
 const TableShm *ddl_staged_table(Writer *w, const Tx *tx);
-void ddl_undo_last(Writer *w, Tx *tx);
 void ddl_undo(Writer *w, Tx *tx, u32 ordinal);
-/* Before the rows are applied. */
-void ddl_commit(Writer *w, Tx *tx);
 /* Take dead parts out of what COMMIT logs. */
 void ddl_strip_dead(Tx *tx);
 /* The catalog as the transaction sees it: the newest one and its own changes. */

@@ -392,6 +392,170 @@ START_TEST(truncated_and_dropped)
 }
 END_TEST
 
+/* ---- long transactions ---- */
+
+/* Two parts of one statement, which make the transaction a chain. */
+static void
+make_chain(u32 slot, u32 table_id, i64 id)
+{
+    u32 statement = ordinals[slot];
+    for (u32 i = 0; i < 2; i++) {
+        put_insert(table_id, id + i, slot);
+        BoxShm *b = fx_ask(slot, (FxAsk){REQ_PART, i ? ENDS : 0, ++ordinals[slot], statement, savepoints[slot], 0, 0});
+        ck_assert_msg(b->ans_status == ANS_STAGED, "%s", b->ans_error.message);
+    }
+}
+
+START_TEST(changes_then_many_rows)
+{
+    u32 t = fx_table[0];
+    RowId own = insert(0, t, 10);
+    put_id(WAL_TRUNCATE, t);
+    staged(0);
+    u32 id = create(0, "x");
+    RowId second = insert(0, t, 10);
+    make_chain(0, id, 1);
+    put_delete(t, second, 0);
+    staged(0);
+    make_chain(0, t, 12);
+    put_insert(t, 13, 0);
+    refused(0, ERR_UNIQUE_VIOLATION);
+    undo(0, ordinals[0] - 1);
+    put_id(WAL_TRUNCATE, id);
+    staged(0);
+    make_chain(0, id, 5);
+    fx_verify();
+    done(0, REQ_COMMIT);
+    ck_assert_uint_ne(own, 0);
+    expect_keys("t0", 1 << 12 | 1 << 13);
+    expect_keys("x", 1 << 5 | 1 << 6);
+}
+END_TEST
+
+/* Kept rows of a table that is emptied later go into blocks of the old one when the transaction becomes long; the new one's blocks are others. */
+START_TEST(kept_rows_of_an_emptied_table)
+{
+    u32 t = fx_table[0];
+    insert(0, t, 10);
+    savepoints[0] = 1;
+    put_id(WAL_TRUNCATE, t);
+    staged(0);
+    make_chain(0, t, 1);
+    undo(0, 1);
+    insert(0, t, 11);
+    done(0, REQ_COMMIT);
+    expect_keys("t0", 0xf | 3 << 10);
+}
+END_TEST
+
+START_TEST(many_rows_then_changes_taken_back)
+{
+    u32 t = fx_table[0];
+    RowId own = insert(0, t, 10), committed_row;
+    FxRow row;
+    ck_assert(fx_find(0, 2, &committed_row, &row));
+    savepoints[0] = 1;
+    put_id(WAL_TRUNCATE, t);
+    staged(0);
+    u32 kept = savepoints[0] = ordinals[0];
+    make_chain(0, t, 1);
+    put_id(WAL_TRUNCATE, t);
+    staged(0);
+    make_chain(0, t, 3);
+    put_id(WAL_DROP_TABLE, t);
+    staged(0);
+    u32 again = create(0, "t0");
+    make_chain(0, again, 20);
+    undo(0, kept);
+    fx_verify();
+    make_chain(0, t, 1); /* free again */
+    undo(0, 1);          /* to before the first TRUNCATE */
+    put_insert(t, 1, 0);
+    refused(0, ERR_UNIQUE_VIOLATION);
+    undo(0, 1);
+    put_delete(t, own, 0);
+    staged(0);
+    put_delete(t, committed_row, 0);
+    staged(0);
+    make_chain(0, t, 22);
+    fx_verify();
+    done(0, REQ_COMMIT);
+    expect_keys("t0", 0xb | 3 << 22);
+}
+END_TEST
+
+/* A chain with a TRUNCATE that nobody ended stands in the log; the table goes on without it. */
+START_TEST(a_chain_that_was_given_up)
+{
+    u32 t = fx_table[0];
+    for (u32 round = 0; round < 2; round++) {
+        put_id(WAL_TRUNCATE, t);
+        staged(0);
+        u32 id = create(0, "x");
+        make_chain(0, t, 10);
+        make_chain(0, id, 10);
+        writer_turn(fx_writer);
+        writer_turn(fx_writer);
+        if (round)
+            fx_restart();
+        else
+            fx_die();
+        send(0, REQ_ROLLBACK);
+        put_insert(t, 20 + round, 1);
+        done(1, REQ_WRITE);
+        ordinals[1] = 0;
+        expect_keys("t0", 0xf | (round ? 3u : 1u) << 20);
+        ck_assert_uint_eq(id_of("x"), 0);
+    }
+    put_id(WAL_DROP_TABLE, t);
+    done(1, REQ_WRITE);
+    ordinals[1] = 0;
+    fx_restart();
+    ck_assert_uint_eq(id_of("t0"), 0);
+    fx_verify();
+}
+END_TEST
+
+/* Block ids that were used in emptied tables, which are gone, are not used again; the table itself has never had room for such. */
+START_TEST(many_block_ids_are_skipped)
+{
+    u32 t = fx_table[0];
+    for (u32 round = 0; round < 70; round++) {
+        put_id(WAL_TRUNCATE, t);
+        staged(0);
+        make_chain(0, t, 10);
+        done(0, REQ_ROLLBACK);
+    }
+    expect_keys("t0", 0xf);
+    make_chain(0, t, 10);
+    done(0, REQ_COMMIT);
+    expect_keys("t0", 0xf | 3 << 10);
+    put_id(WAL_TRUNCATE, t);
+    done(0, REQ_WRITE);
+    ordinals[0] = 0;
+    expect_keys("t0", 0);
+}
+END_TEST
+
+START_TEST(a_long_transaction_that_ends_with_a_change)
+{
+    make_chain(0, fx_table[0], 10);
+    fx_put_create("x");
+    done(0, REQ_COMMIT);
+    ck_assert_uint_ne(id_of("x"), 0);
+    expect_keys("t0", 0xf | 3 << 10);
+    make_chain(0, fx_table[0], 14);
+    put_id(WAL_TRUNCATE, fx_table[0]);
+    done(0, REQ_COMMIT);
+    expect_keys("t0", 0);
+    make_chain(0, fx_table[0], 14);
+    put_id(WAL_DROP_TABLE, fx_table[0]);
+    done(0, REQ_COMMIT);
+    ck_assert_uint_eq(id_of("t0"), 0);
+    expect_keys("x", 0);
+}
+END_TEST
+
 /* ---- roles and rights ---- */
 
 static const RoleDef *
@@ -441,6 +605,28 @@ START_TEST(roles_and_rights)
     fx_restart();
     ck_assert_uint_eq(role("bert")->role_id, anna);
     fx_verify();
+}
+END_TEST
+
+START_TEST(roles_of_a_long_transaction)
+{
+    put_role(WAL_CREATE_ROLE, 0, "anna");
+    u32 anna = (u32)staged(0)->ans_rows;
+    make_chain(0, fx_table[0], 10);
+    u32 kept = savepoints[0] = ordinals[0];
+    put_role(WAL_CREATE_ROLE, 0, "carl");
+    staged(0);
+    make_chain(0, fx_table[0], 12);
+    undo(0, kept);
+    put_role(WAL_ALTER_ROLE, anna, "bert");
+    staged(0);
+    done(0, REQ_COMMIT);
+    for (u32 round = 0; round < 2; round++) {
+        expect_keys("t0", 0xf | 3 << 10); /* restarts and dies, too */
+        ck_assert_ptr_null(role("anna"));
+        ck_assert_ptr_null(role("carl"));
+        ck_assert_uint_eq(role("bert")->role_id, anna);
+    }
 }
 END_TEST
 
@@ -628,6 +814,23 @@ step_row(u32 t)
     now.keys[t] ^= 1u << k;
 }
 
+/* A statement of two parts: from now on it is a chain. */
+static void
+step_two(u32 t)
+{
+    u32 first = below(KEYS), second = (first + 1 + below(KEYS - 1)) % KEYS, statement = ordinals[0];
+    if (!now.id[t] || (now.keys[t] & (1u << first | 1u << second)))
+        return;
+    for (u32 i = 0; i < 2; i++) {
+        u32 k = i ? second : first;
+        put_insert(now.id[t], k, 0);
+        BoxShm *b = fx_ask(0, (FxAsk){REQ_PART, i ? ENDS : 0, ++ordinals[0], statement, savepoints[0], 0, 0});
+        ck_assert_msg(b->ans_status == ANS_STAGED, "%s", b->ans_error.message);
+        now.row[t][k] = b->ans_row[0];
+        now.keys[t] |= 1u << k;
+    }
+}
+
 static void
 step_savepoint(void)
 {
@@ -648,6 +851,7 @@ step_end(void)
 {
     bool commits = below(2);
     if (below(8) == 0 && open_now) { /* lost with the walwriter */
+        fx_settle();
         fx_die();
         send(0, REQ_ROLLBACK);
         ended(&committed);
@@ -659,8 +863,10 @@ step_end(void)
     if (below(10) == 0) {
         if (below(2))
             fx_restart();
-        else
+        else {
+            fx_settle();
             fx_die();
+        }
         ended(&committed);
     }
 }
@@ -671,7 +877,9 @@ START_TEST(random_transactions)
     ended(&committed);
     for (u32 i = 0; i < STEPS; i++) {
         u32 t = below(NAMES), what = below(20);
-        if (what < 12)
+        if (what < 1)
+            step_two(t);
+        else if (what < 12)
             step_row(t);
         else if (what < 16)
             step_change(t);
@@ -706,7 +914,14 @@ main(void)
     tcase_add_test(c, what_was_read_of_a_table_being_emptied);
     tcase_add_test(c, drop_beside_rows);
     tcase_add_test(c, truncated_and_dropped);
+    tcase_add_test(c, changes_then_many_rows);
+    tcase_add_test(c, kept_rows_of_an_emptied_table);
+    tcase_add_test(c, many_rows_then_changes_taken_back);
+    tcase_add_test(c, a_chain_that_was_given_up);
+    tcase_add_test(c, many_block_ids_are_skipped);
+    tcase_add_test(c, a_long_transaction_that_ends_with_a_change);
     tcase_add_test(c, roles_and_rights);
+    tcase_add_test(c, roles_of_a_long_transaction);
     tcase_add_test(c, a_role_that_owns_a_hidden_table);
     tcase_add_test(c, a_successor_knows_nothing_of_hidden_tables);
     tcase_add_test(c, a_backend_that_dies);
