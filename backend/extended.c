@@ -100,10 +100,8 @@ read_parameter(Portal *p, u32 index, TypeId type, bool binary, const u8 *data, u
             bad_parameter(p, index, true, &err);
     } else {
         Str text = {(const char *)data, len};
-        if (!utf8_valid(data, len) || memchr(data, 0, len)) {
-            error_set(&err, ERR_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"");
+        if (!utf8_check(text, &err))
             bad_parameter(p, index, false, &err);
-        }
         if (!value_in(p->arena, &p->format, type, -1, text, v, &err))
             bad_parameter(p, index, false, &err);
     }

@@ -332,8 +332,8 @@ body_string(ByteReader *r)
     if (!end)
         body_bad("invalid string in message");
     const char *s = (const char *)r->at;
-    if (!utf8_valid(r->at, (size_t)(end - r->at)))
-        err_throw(ERR_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"");
+    Error err;
+    CHECKED(utf8_check((Str){s, (u32)(end - r->at)}, &err), &err);
     r->at = end + 1;
     return s;
 }

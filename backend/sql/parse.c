@@ -263,23 +263,6 @@ parse_signed_int(Parser *p)
     return minus ? -v : v;
 }
 
-/* PostgreSQL's message names the bytes of the first character that is none. */
-static NORETURN void
-invalid_bytes(Arena *a, const u8 *s, u32 len)
-{
-    u32 i = 0, n;
-    for (;; i += n) {
-        n = s[i] < 0x80 ? 1 : s[i] < 0xe0 ? 2 : s[i] < 0xf0 ? 3 : s[i] < 0xf8 ? 4 : 1;
-        n = MIN(n, len - i);
-        if (!utf8_valid(s + i, n))
-            break;
-    }
-    const char *bytes = "";
-    for (u32 k = 0; k < n; k++)
-        bytes = arena_printf(a, "%s%s0x%02x", bytes, k ? " " : "", s[i + k]);
-    err_throw(ERR_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\": %s", bytes);
-}
-
 /* One statement, up to its semicolon. */
 static void
 read_statement(Parser *p, ParsedStmt *to)
@@ -296,8 +279,8 @@ read_statement(Parser *p, ParsedStmt *to)
 ParsedStmt *
 sql_parse(Arena *a, const char *text, u32 len, u32 *ret_count)
 {
-    if (!utf8_valid((const u8 *)text, len))
-        invalid_bytes(a, (const u8 *)text, len);
+    Error err;
+    CHECKED(utf8_check((Str){text, len}, &err), &err);
     Parser p = {.arena = a, .lexer = {.arena = a, .text = text, .len = len}};
     PtrList list = {0};
     for (;;) {

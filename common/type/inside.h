@@ -126,10 +126,7 @@ u32 timetz_out(const Pair *p, char *to);
 bool interval_in(const TypeFormat *f, i32 typmod, Str in, Interval *ret, Error *err);
 u32 interval_out(const TypeFormat *f, const Interval *v, char *to);
 
-/* utf8.c: always false; 22021 naming the bytes at `at`. */
-bool utf8_error(Error *err, const u8 *at, size_t left);
-/* First byte that is no part of valid UTF-8 or is 0, or NULL. */
-const u8 *utf8_find_bad(const u8 *s, size_t len);
+/* utf8.c */
 /* Bytes of the first `chars` characters. */
 u32 utf8_prefix(Str s, u32 chars);
 

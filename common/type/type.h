@@ -203,6 +203,8 @@ MUST_CHECK bool value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId
 int value_cmp(const Value *a, const Value *b);
 enum { TYPE_NAME_MAX_BYTES = 63 };
 bool utf8_valid(const u8 *s, size_t len);
+/* Whether it may be a text: valid, and without a zero byte. Else 22021, naming the bytes of the first character that is none. */
+bool utf8_check(Str in, Error *err);
 u32 utf8_len(Str s); /* characters */
 /* The bytes of s that fit into max_bytes, cut between characters. */
 u32 utf8_clip(Str s, u32 max_bytes);

@@ -3,7 +3,7 @@
  *    UTF-8: validity, length in characters, and the error that names a bad sequence.
  *
  * Valid is what RFC 3629 says and PostgreSQL accepts: no overlong forms, no surrogates, nothing above U+10FFFF.
- * Runs of ASCII go eight bytes at a time. A zero byte is valid UTF-8 but no part of any text value; utf8_find_bad
+ * Runs of ASCII go eight bytes at a time. A zero byte is valid UTF-8 but no part of any text value; utf8_check
  * reports it.
  */
 #include "common/type/inside.h"
@@ -61,15 +61,9 @@ utf8_valid(const u8 *s, size_t len)
     return skip_valid(s, s + len, false) == s + len;
 }
 
-const u8 *
-utf8_find_bad(const u8 *s, size_t len)
-{
-    const u8 *bad = skip_valid(s, s + len, true);
-    return bad == s + len ? NULL : bad;
-}
-
-bool
-utf8_error(Error *err, const u8 *at, size_t left)
+/* 22021 naming the bytes of the character at `at`. */
+static bool
+bad_bytes(Error *err, const u8 *at, size_t left)
 {
     u8 c = at[0];
     size_t n = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf8 ? 4 : 1;
@@ -85,6 +79,13 @@ utf8_error(Error *err, const u8 *at, size_t left)
     }
     return error_set(err, ERR_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\":%.*s",
                      (int)len, text);
+}
+
+bool
+utf8_check(Str in, Error *err)
+{
+    const u8 *s = (const u8 *)in.ptr, *end = s + in.len, *bad = skip_valid(s, end, true);
+    return bad == end || bad_bytes(err, bad, (size_t)(end - bad));
 }
 
 u32

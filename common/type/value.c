@@ -14,13 +14,6 @@ enum { JSONB_VERSION = 1 }; /* the byte before its text on the wire */
 
 /* ---- reading text ---- */
 
-static bool
-check_text(Str in, Error *err)
-{
-    const u8 *bad = utf8_find_bad((const u8 *)in.ptr, in.len);
-    return !bad || utf8_error(err, bad, (size_t)((const u8 *)in.ptr + in.len - bad));
-}
-
 Str
 bpchar_trim(Str s)
 {
@@ -69,7 +62,7 @@ fit_name(Str *text)
 static bool
 text_in(Arena *a, TypeId t, i32 typmod, Str in, Value *ret, Error *err)
 {
-    if (!check_text(in, err))
+    if (!utf8_check(in, err))
         return false;
     ret->str = in;
     if (t == TYPE_NAME)
@@ -87,7 +80,7 @@ text_in(Arena *a, TypeId t, i32 typmod, Str in, Value *ret, Error *err)
 static bool
 json_text_in(Arena *a, TypeId t, Str in, Value *ret, Error *err)
 {
-    if (!check_text(in, err))
+    if (!utf8_check(in, err))
         return false;
     ret->str = in;
     return t == TYPE_JSON ? json_check(in, err) : jsonb_normal(a, in, &ret->str, err);
