@@ -451,6 +451,20 @@ rollback_statement(Session *s, const BStmt *b)
     return "ROLLBACK";
 }
 
+/* There is no two-phase commit. As in PostgreSQL, a PREPARE TRANSACTION that fails has ended its transaction. */
+static const char *
+prepare_statement(Session *s, const BStmt *b)
+{
+    Transaction *t = &s->transaction;
+    bool none = no_block(s, b, "PREPARE TRANSACTION");
+    if (none && t->state != TRANSACTION_IMPLICIT)
+        return "ROLLBACK";
+    t->ends = ENDS_ROLLBACK;
+    if (t->state != TRANSACTION_FAILED)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "PREPARE TRANSACTION is not supported yet");
+    return "ROLLBACK";
+}
+
 static void
 need_block(const Session *s, const char *what)
 {
@@ -507,6 +521,7 @@ transaction_run(Session *s, const BStmt *b, const char *tag)
     case BTXN_BEGIN: begin(s, b); break;
     case BTXN_COMMIT: return commit_statement(s, b);
     case BTXN_ROLLBACK: return rollback_statement(s, b);
+    case BTXN_PREPARE: return prepare_statement(s, b);
     case BTXN_SAVEPOINT: savepoint(s, b); break;
     case BTXN_RELEASE: release(s, b); break;
     case BTXN_ROLLBACK_TO:

@@ -272,7 +272,7 @@ typedef struct BCopyOptions {
     u64 *force_null, *force_not_null, *force_quote; /* bitmaps over the columns copied; NULL: none */
 } BCopyOptions;
 
-typedef enum BTxnKind { BTXN_BEGIN, BTXN_COMMIT, BTXN_ROLLBACK, BTXN_SAVEPOINT, BTXN_RELEASE, BTXN_ROLLBACK_TO } BTxnKind;
+typedef enum BTxnKind { BTXN_BEGIN, BTXN_COMMIT, BTXN_ROLLBACK, BTXN_PREPARE, BTXN_SAVEPOINT, BTXN_RELEASE, BTXN_ROLLBACK_TO } BTxnKind;
 
 /* One name = value of SET; value NULL = DEFAULT. */
 typedef struct BSetting {

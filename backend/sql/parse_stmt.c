@@ -99,6 +99,7 @@ transaction_tag(const Stmt *s, const Token *first)
     case BTXN_COMMIT: return "COMMIT";
     case BTXN_SAVEPOINT: return "SAVEPOINT";
     case BTXN_RELEASE: return "RELEASE";
+    case BTXN_PREPARE: return "PREPARE TRANSACTION";
     case BTXN_ROLLBACK:
     case BTXN_ROLLBACK_TO: break;
     }
@@ -122,7 +123,7 @@ parse_classify(ParsedStmt *s)
     const Stmt *t = s->tree;
     s->is_definition = s->is_write && t->kind != ST_INSERT && t->kind != ST_UPDATE && t->kind != ST_DELETE && t->kind != ST_COPY;
     s->is_transaction = t->kind == ST_TRANSACTION;
-    s->ends_failed = s->is_transaction && (t->txn == BTXN_COMMIT || t->txn == BTXN_ROLLBACK || t->txn == BTXN_ROLLBACK_TO);
+    s->ends_failed = s->is_transaction && (t->txn == BTXN_COMMIT || t->txn == BTXN_ROLLBACK || t->txn == BTXN_ROLLBACK_TO || t->txn == BTXN_PREPARE);
     s->uses_catalog = looks_up_names(t);
     s->needs_snapshot = s->uses_catalog && t->kind != ST_LOCK;
     s->uses_names = t->kind == ST_EXECUTE || t->kind == ST_FETCH;
@@ -153,7 +154,10 @@ parse_statement(Parser *p, const char **ret_tag, bool *ret_write)
         parse_fail(p);
     if (parse_is(p, KW_PREPARE) && parse_is_ahead(p, 1, KW_TRANSACTION) && parse_peek(p, 2)->kind == T_STRING) {
         *ret_tag = "PREPARE TRANSACTION";
-        parse_unsupported(p, s, *ret_tag);
+        s->kind = ST_TRANSACTION;
+        s->txn = BTXN_PREPARE;
+        for (int i = 0; i < 3; i++)
+            parse_take(p);
         return s;
     }
     for (u32 i = 0; i < COUNT_OF(STATEMENTS); i++)

@@ -176,6 +176,8 @@ section("two-phase commit")
 db.autocommit = False
 ask("begin", lambda: db.tpc_begin("drivers"))
 ask("prepare", lambda: db.tpc_prepare())
+fact("status", db.info.transaction_status.name)  # a PREPARE TRANSACTION that fails has ended the transaction
+ask("rollback", lambda: db.tpc_rollback())
 db.close()
 db = psycopg.connect("", autocommit=True)
 
