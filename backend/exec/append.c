@@ -20,7 +20,8 @@ struct AppendSource {
     Source source;
     Pipeline *sides[2];
     Relay relays[2];
-    bool marked; /* the last column says the side */
+    bool marked;  /* the last column says the side */
+    bool in_turn; /* the right side waits for the end of the left one */
 };
 
 typedef struct RelayState {
@@ -79,15 +80,34 @@ append_run(Source *source, void *state, Worker *w, u64 morsel)
     pipeline_run_inner(w, a->sides[second], second ? morsel - left : morsel);
 }
 
-Source *
-append_source(Exec *e, const PlanNode *n)
+static u64
+barrier_of(Source *s, u64 morsel)
+{
+    return s->barrier ? s->barrier(s, morsel) : UINT64_MAX;
+}
+
+static u64
+append_barrier(Source *source, u64 morsel)
+{
+    const AppendSource *a = (const AppendSource *)source;
+    u64 left = a->sides[0]->source->morsel_count, of_left = UINT64_MAX;
+    if (morsel < left) {
+        of_left = a->in_turn ? left : UINT64_MAX;
+        of_left = MIN(of_left, barrier_of(a->sides[0]->source, morsel));
+    }
+    u64 of_right = barrier_of(a->sides[1]->source, morsel < left ? 0 : morsel - left);
+    return MIN(of_left, of_right == UINT64_MAX ? of_right : left + of_right);
+}
+
+static Source *
+append_of(Exec *e, const PlanNode *n, Pipeline *const sides[2], bool marked, bool in_turn)
 {
     AppendSource *a = ARENA_NEW(e->arena, AppendSource);
-    a->marked = n->append_marked;
-    const PlanNode *sides[2] = {n->left, n->right};
-    a->source = (Source){.node = n, .run = append_run};
+    a->marked = marked;
+    a->in_turn = in_turn;
+    a->source = (Source){.node = n, .run = append_run, .barrier = append_barrier};
     for (u32 i = 0; i < 2; i++) {
-        Pipeline *p = a->sides[i] = exec_build(e, sides[i]);
+        Pipeline *p = a->sides[i] = sides[i];
         a->relays[i] = (Relay){.op = {.open = relay_open, .push = relay_push}, .append = a, .side = (i32)i + 1};
         pipeline_add(p, &a->relays[i].op);
         pipeline_prepare(e, p);
@@ -95,6 +115,20 @@ append_source(Exec *e, const PlanNode *n)
         a->source.row_count += p->source->row_count;
     }
     return &a->source;
+}
+
+Source *
+append_source(Exec *e, const PlanNode *n)
+{
+    Pipeline *left = exec_build(e, n->left), *sides[2] = {left, exec_build(e, n->right)};
+    return append_of(e, n, sides, n->append_marked, false);
+}
+
+Source *
+append_in_turn(Exec *e, const PlanNode *n, Pipeline *first, Pipeline *second)
+{
+    Pipeline *sides[2] = {first, second};
+    return append_of(e, n, sides, false, true);
 }
 
 /* ---- rows repeated ---- */

@@ -35,7 +35,7 @@ op_emit(Op *op, Worker *w, Batch *b)
 {
     if (!b->count)
         return;
-    if (w->exec->figures && op->node)
+    if (w->exec->figures && op->node && !op->uncounted)
         counter_add_u64(&w->exec->figures[op->node->id].rows, b->count);
     op->next->push(op->next, w->states[op->next->index], w, b);
 }
@@ -141,12 +141,17 @@ void
 pipeline_run_range(Exec *e, Pipeline *p, u64 first, u64 end)
 {
     pipeline_prepare(e, p);
-    p->next_morsel = first;
-    p->end_morsel = end;
     RangeRun r = {e, p};
-    u64 rows = p->source->remaining ? p->source->remaining(p->source) : p->source->row_count;
-    bool alone = end - first < 2 || rows < INLINE_ROWS;
-    exec_on_workers(e, alone ? 1 : (u32)MIN((u64)exec_max_workers(), end - first), run_morsels, &r);
+    u64 stop;
+    do {
+        stop = p->source->barrier ? MIN(end, p->source->barrier(p->source, first)) : end;
+        p->next_morsel = first;
+        p->end_morsel = stop;
+        u64 rows = p->source->remaining ? p->source->remaining(p->source) : p->source->row_count;
+        bool alone = stop - first < 2 || rows < INLINE_ROWS;
+        exec_on_workers(e, alone ? 1 : (u32)MIN((u64)exec_max_workers(), stop - first), run_morsels, &r);
+        first = stop;
+    } while (first < end && !p->full);
 }
 
 void
@@ -160,8 +165,8 @@ pipeline_run(Exec *e, Pipeline *p)
     pipeline_run_range(e, p, done, count);
 }
 
-static Pipeline *
-new_pipeline(Exec *e, Source *s)
+Pipeline *
+pipeline_new(Exec *e, Source *s)
 {
     Pipeline *p = ARENA_NEW(e->arena, Pipeline);
     p->source = s;
@@ -199,11 +204,11 @@ exec_build(Exec *e, const PlanNode *n)
 {
     switch (n->kind) {
     case PN_VALUES:
-        return new_pipeline(e, values_source(e, n));
+        return pipeline_new(e, values_source(e, n));
     case PN_SCAN:
-        return new_pipeline(e, scan_source(e, n));
+        return pipeline_new(e, scan_source(e, n));
     case PN_KEY:
-        return new_pipeline(e, key_source(e, n));
+        return pipeline_new(e, key_source(e, n));
     case PN_FILTER:
         return build_over(e, n, filter_op, n->filter.serial);
     case PN_PROJECT:
@@ -211,30 +216,31 @@ exec_build(Exec *e, const PlanNode *n)
     case PN_FETCH:
         return build_over(e, n, fetch_op, false);
     case PN_APPEND:
-        return new_pipeline(e, append_source(e, n));
+        return pipeline_new(e, append_source(e, n));
     case PN_WINDOW:
-        return new_pipeline(e, window_source(e, n));
+        return pipeline_new(e, window_source(e, n));
     case PN_SHARED:
-        return new_pipeline(e, shared_source(e, n));
+        return pipeline_new(e, shared_source(e, n));
     case PN_REPEAT:
         return build_over(e, n, repeat_op, true);
     case PN_KEY_JOIN:
         return build_over(e, n, key_join_op, false);
     case PN_HASH_JOIN:
-        return build_over(e, n, hash_join_op, true);
     case PN_LOOP_JOIN:
-        return build_over(e, n, loop_join_op, true);
+        if (n->join.kind == BJOIN_FULL)
+            return pipeline_new(e, full_join_source(e, n));
+        return build_over(e, n, n->kind == PN_HASH_JOIN ? hash_join_op : loop_join_op, true);
     case PN_AGG:
-        return new_pipeline(e, agg_source(e, n));
+        return pipeline_new(e, agg_source(e, n));
     case PN_SORT:
     case PN_TOPN:
-        return new_pipeline(e, sort_source(e, n));
+        return pipeline_new(e, sort_source(e, n));
     case PN_LIMIT:
-        return new_pipeline(e, limit_source(e, n));
+        return pipeline_new(e, limit_source(e, n));
     case PN_SYSTEM:
-        return new_pipeline(e, system_source(e, n));
+        return pipeline_new(e, system_source(e, n));
     case PN_LOCK:
-        return new_pipeline(e, lock_source(e, n));
+        return pipeline_new(e, lock_source(e, n));
     }
     err_throw(ERR_INTERNAL_ERROR, "unknown plan node %d", (int)n->kind);
 }
@@ -350,7 +356,7 @@ pull_keep(Pull *p)
     rows_flatten(e, &store, 1, store->types, store->column_count, flat);
     Pull kept = {.e = e, .node = p->node, .column_count = p->column_count, .limit = UINT64_MAX, .columns = p->columns, .text = p->text};
     *p = kept;
-    set_pipeline(p, new_pipeline(e, rows_source(e, NULL, flat, NULL, flat->row_count)));
+    set_pipeline(p, pipeline_new(e, rows_source(e, NULL, flat, NULL, flat->row_count)));
 }
 
 RowColumn *
@@ -592,7 +598,7 @@ exec_hand_out(Exec *e, RowStore *rows)
     p->columns = ARENA_ARRAY(e->arena, Vec, p->column_count);
     p->text = ARENA_ARRAY(e->arena, VecBuf, p->column_count);
     p->types = rows->types;
-    p->p = new_pipeline(e, rows_source(e, NULL, flat, NULL, flat->row_count));
+    p->p = pipeline_new(e, rows_source(e, NULL, flat, NULL, flat->row_count));
     p->sink = (Op){.push = keep_rows};
     pipeline_add(p->p, &p->sink);
     e->pull = p;

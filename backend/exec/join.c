@@ -3,8 +3,8 @@
  *    Hash join: the build side is kept, indexed by its keys, and probed batch by batch in the pipeline of the other side.
  *
  * One integer key of a small range is an index into an array of row numbers; anything else a key table whose numbers are the distinct keys. Rows with the
- * same key are chained. Nothing is partitioned; a probe prefetches ahead. A LEFT join gives rows without match NULLs, after the residual
- * condition has spoken.
+ * same key are chained. Nothing is partitioned; a probe prefetches ahead. A LEFT or FULL join gives left rows without match NULLs,
+ * after the residual condition has spoken; the right rows without match are full_join.c's.
  */
 #include "backend/exec/keytable.h"
 
@@ -19,7 +19,7 @@ typedef struct HashJoin {
     Op sink;
     RowStore **stores;           /* by worker */
     RowColumn *types;            /* right slots, then keys in key form */
-    RowFlat rows;
+    KeptSide kept;
     u32 *next;                   /* NULL: keys are unique */
     bool dense;
     bool identity;               /* dense, and row i has key lo + i: no index to look at */
@@ -87,7 +87,7 @@ build_push(Op *op, void *state, Worker *w, Batch *b)
 static KeyVec
 flat_key(const HashJoin *h, u32 key, u64 row)
 {
-    const Vec *v = &h->rows.columns[h->right_count + key];
+    const Vec *v = &h->kept.rows.columns[h->right_count + key];
     KeyClass class = h->join->classes[key];
     return (KeyVec){class, (const u8 *)v->data + row * key_class_width(class), v->null_mask ? v->null_mask + row : NULL};
 }
@@ -97,7 +97,7 @@ chain(HashJoin *h, u32 row, u32 *head, u32 no_head)
 {
     if (*head != no_head) {
         if (!h->next)
-            h->next = exec_alloc(&h->exec->workers[0], h->rows.row_count * sizeof *h->next);
+            h->next = exec_alloc(&h->exec->workers[0], h->kept.rows.row_count * sizeof *h->next);
         h->next[row] = *head; /* heads hold row + 1; so does next */
     }
     *head = row + 1;
@@ -112,20 +112,20 @@ build_dense(HashJoin *h)
     KeyVec k = flat_key(h, 0, 0);
     const i64 *v = k.data;
     i64 lo = INT64_MAX, hi = INT64_MIN;
-    for (u64 i = 0; i < h->rows.row_count; i++)
+    for (u64 i = 0; i < h->kept.rows.row_count; i++)
         if (!k.nulls || !k.nulls[i]) {
             lo = MIN(lo, v[i]);
             hi = MAX(hi, v[i]);
         }
     u64 range = lo <= hi ? (u64)hi - (u64)lo : 0;
-    if (range >= DENSE_MAX || (range > DENSE_SMALL && range > h->rows.row_count * DENSE_FACTOR))
+    if (range >= DENSE_MAX || (range > DENSE_SMALL && range > h->kept.rows.row_count * DENSE_FACTOR))
         return false;
     h->dense = true;
     h->lo = lo;
     h->range = range;
     h->index = exec_alloc(&h->exec->workers[0], (range + 2) * sizeof *h->index); /* the last one stays 0: keys out of range */
-    h->identity = !k.nulls && h->rows.row_count == range + 1;
-    for (u64 i = h->rows.row_count; i-- > 0;)
+    h->identity = !k.nulls && h->kept.rows.row_count == range + 1;
+    for (u64 i = h->kept.rows.row_count; i-- > 0;)
         if (!k.nulls || !k.nulls[i]) {
             chain(h, (u32)i, &h->index[(u64)v[i] - (u64)lo], 0);
             h->identity = h->identity && (u64)v[i] - (u64)lo == i;
@@ -139,23 +139,23 @@ build_hash(HashJoin *h)
     Worker *w = &h->exec->workers[0];
     u32 keys = h->join->key_count;
     keytable_init(&h->table, w, keys, h->join->classes, NULL);
-    u32 *numbers = exec_alloc(w, h->rows.row_count * sizeof *numbers);
+    u32 *numbers = exec_alloc(w, h->kept.rows.row_count * sizeof *numbers);
     u64 *hashes = arena_alloc(w->arena, VEC_SIZE * sizeof *hashes);
     KeyVec *k = ARENA_ARRAY(w->arena, KeyVec, keys);
-    for (u64 at = 0; at < h->rows.row_count; at += VEC_SIZE) {
-        u32 n = (u32)MIN((u64)VEC_SIZE, h->rows.row_count - at);
+    for (u64 at = 0; at < h->kept.rows.row_count; at += VEC_SIZE) {
+        u32 n = (u32)MIN((u64)VEC_SIZE, h->kept.rows.row_count - at);
         for (u32 i = 0; i < keys; i++)
             k[i] = flat_key(h, i, at);
         key_hash(k, keys, n, hashes);
         keytable_add(&h->table, k, hashes, n, numbers + at);
         worker_check(w);
     }
-    if (h->table.count < h->rows.row_count) {
+    if (h->table.count < h->kept.rows.row_count) {
         h->heads = exec_alloc(w, (u64)h->table.count * sizeof *h->heads);
-        for (u64 i = h->rows.row_count; i-- > 0;)
+        for (u64 i = h->kept.rows.row_count; i-- > 0;)
             chain(h, (u32)i, &h->heads[numbers[i]], 0);
     }
-    exec_free(w, numbers, h->rows.row_count * sizeof *numbers);
+    exec_free(w, numbers, h->kept.rows.row_count * sizeof *numbers);
 }
 
 static void
@@ -166,7 +166,8 @@ build(HashJoin *h, const PlanNode *right)
     h->sink = (Op){.open = build_open, .push = build_push};
     pipeline_add(p, &h->sink);
     pipeline_run(e, p);
-    rows_flatten(e, h->stores, e->worker_count, h->types, h->right_count + h->join->key_count, &h->rows);
+    rows_flatten(e, h->stores, e->worker_count, h->types, h->right_count + h->join->key_count, &h->kept.rows);
+    kept_open(e, h->join, &h->kept);
     if (!build_dense(h))
         build_hash(h);
 }
@@ -296,7 +297,7 @@ take_side(const HashJoin *h, Worker *w, const Batch *b, u32 column, const u16 *l
           bool outer, VecBuf *buf, Vec *ret)
 {
     if (column >= h->left_count)
-        vec_take32(w->arena, &h->rows.columns[column - h->left_count], right_rows, count, outer, buf, ret);
+        vec_take32(w->arena, &h->kept.rows.columns[column - h->left_count], right_rows, count, outer, buf, ret);
     else if (whole)
         *ret = b->columns[column];
     else
@@ -352,7 +353,8 @@ matches(const u32 *restrict first, u32 count, u16 *restrict left_rows, u32 *rest
 static void
 probe_unique(HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
 {
-    if (h->join->kind == BJOIN_LEFT || !st->misses) {
+    kept_mark(&h->kept, st->first, b->count);
+    if (h->join->kind != BJOIN_INNER || !st->misses) {
         u32 *t = st->right_rows;
         st->right_rows = st->first;
         st->first = t;
@@ -363,9 +365,16 @@ probe_unique(HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
 }
 
 static void
+emit_partners(HashJoin *h, ProbeState *st, Worker *w, const Batch *b, u32 count)
+{
+    count = check_residual(h, st, w, b, count);
+    kept_mark(&h->kept, st->right_rows, count);
+    emit_pairs(h, st, w, b, count, false, false);
+}
+
+static void
 probe_chains(HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
 {
-    bool left = h->join->kind == BJOIN_LEFT;
     memset(st->matched, 0, b->count);
     u32 count = 0;
     for (u32 i = 0; i < b->count; i++)
@@ -375,13 +384,13 @@ probe_chains(HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
             if (!st->residual)
                 st->matched[i] = 1;
             if (count == VEC_SIZE) {
-                emit_pairs(h, st, w, b, check_residual(h, st, w, b, count), false, false);
+                emit_partners(h, st, w, b, count);
                 count = 0;
                 worker_check(w);
             }
         }
-    emit_pairs(h, st, w, b, check_residual(h, st, w, b, count), false, false);
-    if (!left)
+    emit_partners(h, st, w, b, count);
+    if (h->join->kind == BJOIN_INNER)
         return;
     count = 0;
     for (u32 i = 0; i < b->count; i++)
@@ -402,6 +411,12 @@ probe_push(Op *op, void *state, Worker *w, Batch *b)
         probe_unique(h, st, w, b);
     else
         probe_chains(h, st, w, b);
+}
+
+KeptSide *
+hash_join_kept(Op *op)
+{
+    return &((HashJoin *)op)->kept;
 }
 
 Op *

@@ -11,7 +11,7 @@ typedef struct LoopJoin {
     u32 left_count, right_count;
     RowStore **stores;
     RowColumn *types;
-    RowFlat rows;
+    KeptSide kept;
 } LoopJoin;
 
 typedef struct LoopState {
@@ -81,7 +81,7 @@ set_pair(LoopJoin *l, LoopState *st, Worker *w, const Batch *b, u32 left_row, u6
     }
     for (u32 c = 0; c < l->right_count; c++) {
         Vec *v = &st->both[l->left_count + c];
-        *v = l->rows.columns[c];
+        *v = l->kept.rows.columns[c];
         if (v->codes)
             v->codes += at;
         else
@@ -118,10 +118,21 @@ emit_unmatched(LoopJoin *l, LoopState *st, Worker *w, const Batch *b, u32 row)
         if (from < l->left_count)
             vec_take(w->arena, &b->columns[from], &left, 1, &st->out_bufs[c], &st->out[c]);
         else
-            vec_take32(w->arena, &l->rows.columns[from - l->left_count], &none, 1, true, &st->out_bufs[c], &st->out[c]);
+            vec_take32(w->arena, &l->kept.rows.columns[from - l->left_count], &none, 1, true, &st->out_bufs[c], &st->out[c]);
     }
     Batch out = {.count = 1, .column_count = n->slot_count, .columns = st->out};
     op_emit(&l->op, w, &out);
+}
+
+/* The `sel` of the right rows from `at` on, NULL: all. */
+static void
+mark_found(LoopJoin *l, LoopState *st, u64 at, u32 count, const u16 *sel)
+{
+    if (!l->kept.found)
+        return;
+    for (u32 i = 0; i < count; i++)
+        st->right_rows[i] = (u32)at + (sel ? sel[i] : i);
+    kept_mark(&l->kept, st->right_rows, count);
 }
 
 static void
@@ -131,8 +142,8 @@ loop_push(Op *op, void *state, Worker *w, Batch *b)
     LoopState *st = state;
     for (u32 row = 0; row < b->count; row++) {
         bool matched = false;
-        for (u64 at = 0; at < l->rows.row_count; at += VEC_SIZE) {
-            u32 count = (u32)MIN((u64)VEC_SIZE, l->rows.row_count - at);
+        for (u64 at = 0; at < l->kept.rows.row_count; at += VEC_SIZE) {
+            u32 count = (u32)MIN((u64)VEC_SIZE, l->kept.rows.row_count - at);
             set_pair(l, st, w, b, row, at, count);
             const u16 *sel = NULL;
             if (st->residual) {
@@ -141,12 +152,19 @@ loop_push(Op *op, void *state, Worker *w, Batch *b)
                 sel = st->sel;
             }
             matched = matched || count;
+            mark_found(l, st, at, count, sel);
             emit_pairs(l, st, w, count, sel);
             worker_check(w);
         }
-        if (!matched && l->join->kind == BJOIN_LEFT)
+        if (!matched && l->join->kind != BJOIN_INNER)
             emit_unmatched(l, st, w, b, row);
     }
+}
+
+KeptSide *
+loop_join_kept(Op *op)
+{
+    return &((LoopJoin *)op)->kept;
 }
 
 Op *
@@ -164,6 +182,7 @@ loop_join_op(Exec *e, const PlanNode *n)
     Pipeline *p = exec_build(e, n->right);
     pipeline_add(p, &l->sink);
     pipeline_run(e, p);
-    rows_flatten(e, l->stores, e->worker_count, l->types, l->right_count, &l->rows);
+    rows_flatten(e, l->stores, e->worker_count, l->types, l->right_count, &l->kept.rows);
+    kept_open(e, l->join, &l->kept);
     return &l->op;
 }

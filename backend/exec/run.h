@@ -38,6 +38,7 @@ struct Op {
     const PlanNode *node; /* whose rows it makes; NULL for sinks */
     Op *next;
     u32 index;
+    bool uncounted; /* its rows count where they go: in the source that this pipeline is part of */
     void *(*open)(Op *op, Worker *w); /* a thread's state */
     void (*push)(Op *op, void *state, Worker *w, Batch *b);
 };
@@ -50,6 +51,7 @@ struct Source {
     void *(*open)(Source *s, Worker *w);
     void (*run)(Source *s, void *state, Worker *w, u64 morsel);
     u64 (*remaining)(Source *s); /* rows still to do when a bound makes blocks superfluous; may be NULL */
+    u64 (*barrier)(Source *s, u64 morsel); /* the next morsel that must wait for all before it, UINT64_MAX: none; may be NULL */
 };
 
 struct Pipeline {
@@ -90,6 +92,7 @@ struct Exec {
 
 /* ---- exec.c ---- */
 Pipeline *exec_build(Exec *e, const PlanNode *node);
+Pipeline *pipeline_new(Exec *e, Source *s);
 void pipeline_add(Pipeline *p, Op *op);
 /* Run all morsels into the sink that was added last. */
 void pipeline_run(Exec *e, Pipeline *p);
@@ -222,10 +225,23 @@ Op *filter_op(Exec *e, const PlanNode *n);
 Op *project_op(Exec *e, const PlanNode *n);
 Op *fetch_op(Exec *e, const PlanNode *n);
 Source *append_source(Exec *e, const PlanNode *n);
+/* The rows of first, then, when all of it is done, those of second: both of n's form. */
+Source *append_in_turn(Exec *e, const PlanNode *n, Pipeline *first, Pipeline *second);
 Op *repeat_op(Exec *e, const PlanNode *n);
 Op *key_join_op(Exec *e, const PlanNode *n);
 Op *hash_join_op(Exec *e, const PlanNode *n);
 Op *loop_join_op(Exec *e, const PlanNode *n);
+/* The right side of a join, kept. found, of FULL joins only: a byte a row, set once the row had a partner. */
+typedef struct KeptSide {
+    RowFlat rows;
+    u8 *found;
+} KeptSide;
+KeptSide *hash_join_kept(Op *op);
+KeptSide *loop_join_kept(Op *op);
+void kept_open(Exec *e, const PlanJoin *join, KeptSide *k);
+void kept_mark(KeptSide *k, const u32 *rows, u32 count); /* UINT32_MAX: no row */
+/* A hash or loop join of kind FULL. */
+Source *full_join_source(Exec *e, const PlanNode *n);
 Source *agg_source(Exec *e, const PlanNode *n);
 Source *sort_source(Exec *e, const PlanNode *n);
 Source *window_source(Exec *e, const PlanNode *n);

@@ -29,8 +29,8 @@ node_name(const PlanNode *n)
     case PN_KEY: return "Key Lookup";
     case PN_FILTER: return "Filter";
     case PN_PROJECT: return "Project";
-    case PN_HASH_JOIN: return n->join.kind == BJOIN_LEFT ? "Hash Left Join" : "Hash Join";
-    case PN_LOOP_JOIN: return n->join.kind == BJOIN_LEFT ? "Nested Loop Left Join" : "Nested Loop";
+    case PN_HASH_JOIN: return n->join.kind == BJOIN_LEFT ? "Hash Left Join" : n->join.kind == BJOIN_FULL ? "Hash Full Join" : "Hash Join";
+    case PN_LOOP_JOIN: return n->join.kind == BJOIN_LEFT ? "Nested Loop Left Join" : n->join.kind == BJOIN_FULL ? "Nested Loop Full Join" : "Nested Loop";
     case PN_KEY_JOIN: return n->join.kind == BJOIN_LEFT ? "Key Lookup Left Join" : "Key Lookup Join";
     case PN_AGG: return n->agg.group_count ? "HashAggregate" : "Aggregate";
     case PN_SORT: return "Sort";

@@ -187,6 +187,23 @@ plan_left(FromPlanner *f, const BFrom *left, const BFrom *right, const BExpr *on
     return plan_filter(f->p, n, &above);
 }
 
+/* Every row of both sides comes, so no condition moves below; the smaller side is kept. */
+static PlanNode *
+plan_full(FromPlanner *f, const BFrom *from, const ColumnSet *need, const ConjunctList *conds)
+{
+    RelSet left_rels = {0}, right_rels = {0};
+    tree_rels(from->left, &left_rels);
+    tree_rels(from->right, &right_rels);
+    ConjunctList on = {0}, none = {0};
+    conjuncts_split(f->p, &on, from->on);
+    ColumnSet join_need = need_with(f, need, conds);
+    ColumnSet side_need = need_with(f, &join_need, &on);
+    PlanNode *l = plan_tree(f, from->left, &side_need, &none), *r = plan_tree(f, from->right, &side_need, &none);
+    PlanNode *n = l->rows < r->rows ? plan_join(f, BJOIN_FULL, r, &right_rels, l, &left_rels, &on, &join_need)
+                                    : plan_join(f, BJOIN_FULL, l, &left_rels, r, &right_rels, &on, &join_need);
+    return plan_filter(f->p, n, conds);
+}
+
 static PlanNode *
 plan_tree(FromPlanner *f, const BFrom *from, const ColumnSet *need, const ConjunctList *conds)
 {
@@ -201,9 +218,9 @@ plan_tree(FromPlanner *f, const BFrom *from, const ColumnSet *need, const Conjun
     case BJOIN_RIGHT:
         return plan_left(f, from->right, from->left, from->on, need, conds);
     case BJOIN_FULL:
-        break;
+        return plan_full(f, from, need, conds);
     }
-    err_throw(ERR_FEATURE_NOT_SUPPORTED, "FULL JOIN is not supported yet");
+    err_throw(ERR_INTERNAL_ERROR, "unknown join %d", (int)from->join);
 }
 
 PlanNode *

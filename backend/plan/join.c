@@ -224,7 +224,7 @@ plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rel
     Planner *p = f->p;
     JoinParts parts;
     split_conditions(f, conds, left_rels, right_rels, &parts);
-    PlanNode *n = try_key_join(f, kind, left, right, right_rels, &parts, need);
+    PlanNode *n = kind == BJOIN_FULL ? NULL : try_key_join(f, kind, left, right, right_rels, &parts, need);
     if (n) {
         n->join.conjuncts = conds->items;
         n->join.conjunct_count = conds->count;
@@ -245,7 +245,9 @@ plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rel
     ConjunctList residual = parts.residual;
     if (!compile_keys(f, n, &parts, &residual, conds))
         n->kind = PN_LOOP_JOIN;
-    PlanSlot *slots = both_slots(p, left->slots, left->slot_count, right->slots, right->slot_count, kind == BJOIN_LEFT);
+    PlanSlot *slots = both_slots(p, left->slots, left->slot_count, right->slots, right->slot_count, kind != BJOIN_INNER);
+    for (u32 i = 0; i < left->slot_count && kind == BJOIN_FULL; i++)
+        slots[i].nullable = true;
     const BExpr *cond = conjuncts_join(p, residual.items, residual.count);
     if (cond)
         n->join.residual = plan_compile(p, cond, slots, left->slot_count + right->slot_count);

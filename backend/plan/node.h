@@ -100,7 +100,7 @@ typedef struct PlanKey {
 typedef enum KeyClass { KEY_INT, KEY_FLOAT, KEY_NUM, KEY_TEXT, KEY_PAIR, KEY_INTERVAL } KeyClass;
 
 typedef struct PlanJoin {
-    BJoinKind kind; /* INNER or LEFT */
+    BJoinKind kind; /* INNER, LEFT, of hash and loop joins also FULL */
     u32 key_count;
     PlanExpr *left_keys, *right_keys;
     KeyClass *classes;

@@ -121,8 +121,11 @@ class Server:
         """What the server's processes hold, shared pages counted once."""
         total = 0
         for pid in (self.process.pid, *self.children()):
-            with open(f"/proc/{pid}/smaps_rollup") as f:
-                total += int(re.search(r"^Pss:\s+(\d+)", f.read(), re.M).group(1)) * 1024
+            try:
+                with open(f"/proc/{pid}/smaps_rollup") as f:
+                    total += int(re.search(r"^Pss:\s+(\d+)", f.read(), re.M).group(1)) * 1024
+            except (FileNotFoundError, ProcessLookupError):  # ended meanwhile
+                pass
         return total
 
     def verify(self, report, name):
