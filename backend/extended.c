@@ -268,7 +268,8 @@ begin_execution(Session *s, Portal *p)
     bool moves = begins && portal_moves(p);
     bool alone = t->state == TRANSACTION_STARTED && !t->pipelined && wire_next_is(s->wire, MSG_F_SYNC);
     if (!alone) {
-        if (portal_detach_others(s, p, moves) && moves)
+        const ParsedStmt *parsed = p->plan->parsed;
+        if (!parsed->is_cursor && !parsed->ends_failed && portal_detach_others(s, p, moves) && moves)
             txn_end_statement(s->txn);
         transaction_stage(s);
     }

@@ -160,6 +160,18 @@ is_planned(BStmtKind k)
     }
 }
 
+void
+plans_copy_columns(CachedPlan *p, Arena *a, const CachedPlan *from)
+{
+    p->returns_rows = true;
+    p->column_count = from->column_count;
+    p->columns = ARENA_ARRAY(a, ReplyColumn, p->column_count);
+    for (u32 i = 0; i < p->column_count; i++) {
+        p->columns[i] = from->columns[i];
+        p->columns[i].name = arena_str(a, p->columns[i].name);
+    }
+}
+
 static void
 describe_columns(Session *s, CachedPlan *p, Arena *a)
 {

@@ -4,7 +4,10 @@
  *
  * The unnamed portal and its arena are reused for every execution, simple Queries included, so a point query allocates next to nothing. Rows come in
  * batches from exec, or stand ready as one batch (SHOW, EXPLAIN). A portal suspended by a row limit keeps its Exec, hence the snapshot; before
- * anything else runs, what is left of it is encoded into memory (portal_detach_others) and the Exec closed.
+ * anything else runs, what is left of it is drawn into memory (portal_detach_others) and the Exec closed. An error then waits until somebody comes to it.
+ *
+ * Going back: a cursor that scrolls keeps the rows that came. One that scrolls only because its query lets it (cursor.c) keeps none at first; when it has to
+ * go back, or to leave its snapshot, it runs again.
  */
 #include "backend/session.h"
 
@@ -64,13 +67,18 @@ portal_open(Session *s, const char *name, CachedPlan *plan)
     p->param_count = 0;
     p->columns = plan->columns;
     p->format = s->format;
+    p->scrolls = p->binary = p->hold = p->keeps = false;
+    p->created_us = s->statement_us;
+    p->position = 0;
+    p->at_start = true;
+    p->at_end = false;
+    p->late.code = ERR_NONE;
     p->exhausted = false;
     p->batch = (Batch){0};
     p->batch_at = 0;
     p->rows = 0;
     p->tag = "SELECT";
     p->with_rows = true;
-    p->encoded_at = 0;
     return p;
 }
 
@@ -82,8 +90,7 @@ portal_close(Session *s, Portal *p)
     p->is_open = false;
     p->exec = NULL;
     arena_reset(p->arena); /* an Exec that is still open hangs on it */
-    if (p->encoded.data)
-        buf_free(&p->encoded);
+    portal_rows_reset(&p->kept, 0);
     CachedPlan *plan = p->plan;
     p->plan = NULL;
     if (p->explained)
@@ -105,9 +112,7 @@ portal_close(Session *s, Portal *p)
 void
 portal_close_all(Session *s)
 {
-    portal_close(s, &s->unnamed);
-    while (s->portals)
-        portal_close(s, s->portals);
+    portal_close_from(s, 1);
 }
 
 void
@@ -141,6 +146,7 @@ fail(Session *s, Portal *p)
     if (p->state == PORTAL_FAILED)
         return;
     p->exec = NULL;
+    portal_rows_reset(&p->kept, 0);
     arena_reset(p->arena);
     p->returned_rows = p->plan->returns_rows;
     plans_release(s, p->plan);
@@ -157,6 +163,14 @@ portal_fail_running(Session *s)
         return;
     fail(s, s->running);
     s->running->failed_late = true;
+}
+
+void
+portal_fail_fetched(Session *s)
+{
+    if (s->fetched)
+        fail(s, s->fetched);
+    s->fetched = NULL;
 }
 
 void
@@ -194,13 +208,20 @@ portal_moves(const Portal *p)
     return plan->parsed->is_write || (plan->plan && plan->plan->locks);
 }
 
+/* What it has still to give, or to give again, is not there without the snapshot. */
+static bool
+holds(const Portal *p)
+{
+    return p->exec || waits(p) || (p->scrolls && !p->keeps && p->state != PORTAL_FAILED);
+}
+
 bool
 portal_any_holds(const Session *s)
 {
-    if (s->unnamed.is_open && (s->unnamed.exec || waits(&s->unnamed)))
+    if (s->unnamed.is_open && holds(&s->unnamed))
         return true;
     for (const Portal *p = s->portals; p; p = p->next)
-        if (p->exec || waits(p))
+        if (holds(p))
             return true;
     return false;
 }
@@ -250,17 +271,79 @@ next_batch(Portal *p)
     return true;
 }
 
-static void
-detach(Portal *p)
+/* ---- rows in memory ---- */
+
+void
+portal_keep(Session *s, Portal *to, const Batch *b, u32 first, u32 count)
 {
-    while (next_batch(p)) {
-        if (!reply_rows_to(&p->encoded, &p->format, p->columns, p->plan->column_count, &p->batch, p->batch_at, p->batch.count - p->batch_at))
-            err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+    size_t bytes = portal_rows_bytes(&s->unnamed.kept);
+    portal_rows_add(&to->kept, b, first, count, s->memory_limit_bytes);
+    for (const Portal *p = s->portals; p; p = p->next)
+        bytes += portal_rows_bytes(&p->kept);
+    if (s->memory_limit_bytes && bytes > s->memory_limit_bytes)
+        err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+}
+
+/* Draws batches until so many rows are kept. */
+static void
+draw(Session *s, Portal *p, u64 end)
+{
+    while (p->kept.end < end && next_batch(p)) {
+        portal_keep(s, p, &p->batch, p->batch_at, p->batch.count - p->batch_at);
         p->batch_at = p->batch.count;
-        if (p->ctx.memory_limit_bytes && p->encoded.len > p->ctx.memory_limit_bytes)
-            err_throw(ERR_OUT_OF_MEMORY, "out of memory");
         interrupt_check();
     }
+}
+
+/* From now on it keeps all its rows, and has those up to where it stands. */
+static void
+keep_all(Session *s, Portal *p)
+{
+    if (p->keeps)
+        return;
+    p->keeps = true;
+    if (p->at_start && !p->at_end)
+        return;
+    if (p->exec)
+        close_exec(p);
+    portal_rows_reset(&p->kept, 0);
+    p->batch = (Batch){0};
+    p->batch_at = 0;
+    p->exhausted = false;
+    p->exec = run_open(s, p, p->plan->plan, false);
+    draw(s, p, p->at_end ? UINT64_MAX : p->position);
+}
+
+typedef struct Detach { Session *s; Portal *p; } Detach;
+
+static void
+detach_all(void *ctx)
+{
+    Session *s = ((Detach *)ctx)->s;
+    Portal *p = ((Detach *)ctx)->p;
+    if (p->scrolls)
+        keep_all(s, p);
+    else if (p->kept.first == p->kept.end)
+        portal_rows_reset(&p->kept, p->position);
+    draw(s, p, UINT64_MAX);
+}
+
+/* Its rows go into memory. An error on the way is not that of the statement for which it is done, unless it means that one, too. */
+static void
+detach(Session *s, Portal *p)
+{
+    Detach d = {s, p};
+    Error err;
+    if (err_catch(detach_all, &d, &err))
+        return;
+    if (strncmp(errcode_sqlstate(err.code), "57", 2) == 0)
+        err_rethrow(&err);
+    p->late = err;
+    p->keeps = p->scrolls;
+    p->batch_at = p->batch.count;
+    if (p->exec)
+        close_exec(p);
+    p->exhausted = true;
 }
 
 static bool
@@ -268,10 +351,24 @@ detach_one(Session *s, Portal *p, bool waiting)
 {
     if (waiting && waits(p) && plans_is_current(s, p->plan))
         portal_start(s, p);
-    if (!p->exec)
+    if (!holds(p) || waits(p))
         return false;
-    detach(p);
+    detach(s, p);
     return true;
+}
+
+void
+portal_hold_all(Session *s)
+{
+    for (Portal *p = s->portals; p; p = p->next) {
+        if (!p->hold || !p->level || p->state == PORTAL_FAILED)
+            continue;
+        if (holds(p))
+            detach(s, p);
+        if (p->late.code != ERR_NONE)
+            err_rethrow(&p->late);
+        p->level = 0;
+    }
 }
 
 bool
@@ -360,49 +457,127 @@ portal_evaluate(Session *s, Portal *p)
         return;
     s->running = p;
     portal_start(s, p);
-    detach(p);
+    draw(s, p, UINT64_MAX);
     s->running = NULL;
 }
 
-/* Rows that were encoded when another statement came between. */
-static u64
-send_encoded(Session *s, Portal *p, u64 max_rows)
+/* ---- moving ---- */
+
+/* The rows from number `at` on, the next ones of the way forward or kept ones: how many stand in this piece of a batch. 0 at the end. */
+static u32
+rows_at(Session *s, Portal *p, u64 at, Batch *ret, u32 *ret_first)
 {
-    u64 sent = 0;
-    size_t from = p->encoded_at;
-    while (p->encoded_at < p->encoded.len && (!max_rows || sent < max_rows)) {
-        p->encoded_at += 1 + get_be32(p->encoded.data + p->encoded_at + 1);
-        sent++;
+    u32 count = portal_rows_find(&p->kept, at, ret, ret_first);
+    if (count)
+        return count;
+    if (p->late.code != ERR_NONE)
+        err_rethrow(&p->late);
+    if (!next_batch(p))
+        return 0;
+    if (p->keeps) {
+        draw(s, p, at + 1);
+        return portal_rows_find(&p->kept, at, ret, ret_first);
     }
-    if (sent)
-        reply_raw(s->wire, p->encoded.data + from, p->encoded_at - from);
-    return sent;
+    *ret = p->batch;
+    *ret_first = p->batch_at;
+    return p->batch.count - p->batch_at;
+}
+
+u64
+portal_forward(Session *s, Portal *p, u64 count, PortalTake take, Portal *to)
+{
+    u64 n = 0;
+    Batch b;
+    u32 first, some;
+    if (p->at_end)
+        return 0;
+    while (n < count && (some = rows_at(s, p, p->position + n, &b, &first)) > 0) {
+        some = (u32)MIN((u64)some, count - n);
+        if (take)
+            take(s, to, &b, first, some);
+        if (p->position + n >= p->kept.end)
+            p->batch_at += some;
+        n += some;
+        interrupt_check();
+    }
+    if (n)
+        p->at_start = false;
+    if (n < count)
+        p->at_end = true;
+    p->position += n;
+    return n;
+}
+
+static void
+need_scroll(const Portal *p)
+{
+    Error err;
+    if (p->scrolls)
+        return;
+    error_set(&err, ERR_OBJECT_NOT_IN_PREREQUISITE_STATE, "cursor can only scan forward");
+    error_hint(&err, "Declare it with SCROLL option to enable backward scan.");
+    err_rethrow(&err);
+}
+
+u64
+portal_backward(Session *s, Portal *p, u64 count, PortalTake take, Portal *to)
+{
+    need_scroll(p);
+    if (p->at_start || !count)
+        return 0;
+    keep_all(s, p);
+    if (p->at_end && p->late.code != ERR_NONE) /* how many there were is not known any more */
+        err_rethrow(&p->late);
+    u64 before = p->at_end ? p->kept.end : p->position - 1, n = MIN(count, before);
+    Batch b;
+    u32 first;
+    for (u64 i = 1; take && i <= n; i++) {
+        ensure(rows_at(s, p, before - i, &b, &first) > 0);
+        take(s, to, &b, first, 1);
+    }
+    if (n && p->at_end) {
+        p->at_end = false;
+        p->position++;
+    }
+    if (n < count) {
+        p->at_start = true;
+        p->position = 0;
+    } else
+        p->position -= n;
+    return n;
+}
+
+void
+portal_rewind(Session *s, Portal *p)
+{
+    if (p->at_start && !p->at_end)
+        return;
+    need_scroll(p);
+    keep_all(s, p);
+    p->at_start = true;
+    p->at_end = false;
+    p->position = 0;
+}
+
+static void
+send_rows(Session *s, Portal *to, const Batch *b, u32 first, u32 count)
+{
+    reply_rows(s->wire, &to->format, to->columns, to->plan->column_count, b, first, count);
 }
 
 bool
 portal_run(Session *s, Portal *p, u64 max_rows)
 {
-    u64 sent = 0;
     if (p->state == PORTAL_READY)
         portal_start(s, p);
     if (!p->plan->returns_rows) {
         p->state = PORTAL_DONE;
         return true;
     }
-    if (p->encoded.len)
-        sent = send_encoded(s, p, max_rows);
-    while ((!max_rows || sent < max_rows) && next_batch(p)) {
-        u32 n = p->batch.count - p->batch_at;
-        if (max_rows && n > max_rows - sent)
-            n = (u32)(max_rows - sent);
-        reply_rows(s->wire, &p->format, p->columns, p->plan->column_count, &p->batch, p->batch_at, n);
-        p->batch_at += n;
-        sent += n;
-        interrupt_check();
-    }
+    u64 sent = portal_forward(s, p, max_rows ? max_rows : UINT64_MAX, send_rows, p);
     p->rows = sent; /* of RETURNING, too: the tag counts those of this Execute */
     s->box->rows_out += sent;
-    if (max_rows && sent == max_rows)
+    if (!p->at_end)
         return false;
     p->state = PORTAL_DONE;
     return true;

@@ -113,6 +113,12 @@ run_statement(Session *s, Portal *p)
     case BST_ALTER_ROLE:
         p->tag = utility_run(s, b, p->tag);
         break;
+    case BST_DECLARE:
+        cursor_declare(s, p);
+        break;
+    case BST_FETCH:
+        cursor_fetch(s, p);
+        break;
     case BST_CLOSE:
         p->tag = cursor_close(s, b);
         break;
@@ -121,9 +127,6 @@ run_statement(Session *s, Portal *p)
         break;
     case BST_NOOP: /* VACUUM, ANALYZE: nothing to do, and the tag says it was done */
         break;
-    case BST_DECLARE:
-    case BST_FETCH:
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, "cursors are not supported yet");
     case BST_SELECT:
     case BST_EXECUTE: /* has become its statement */
     case BST_EMPTY:

@@ -275,7 +275,7 @@ recover(Session *s, const Catch *c)
     }
     transaction_abort(s);
     arena_reset(s->message);
-    s->running = NULL;
+    s->running = s->fetched = NULL;
     s->source = NULL;
     if (s->in_extended) {
         s->skip_to_sync = true;

@@ -13,6 +13,7 @@
 
 #include "backend/exec/exec.h"
 #include "backend/guc.h"
+#include "backend/portal_rows.h"
 #include "backend/net/net.h"
 #include "backend/plan/plan.h"
 #include "backend/sql/sql.h"
@@ -52,7 +53,7 @@ struct Portal {
     char name[NAME_BYTES];
     bool is_open;
     PortalState state;
-    u32 level;        /* of savepoints, where it was opened (transaction_level) */
+    u32 level;        /* of savepoints, where it was opened (transaction_level); 0: held from an earlier transaction */
     CachedPlan *plan; /* a reference; NULL when it has failed */
     CachedPlan *explained; /* EXPLAIN EXECUTE: what would run, a reference; NULL: none */
     bool returned_rows, failed_late; /* of one that has failed; in a failed block already */
@@ -61,14 +62,21 @@ struct Portal {
     u32 param_count;
     ReplyColumn *columns;
     TypeFormat format;
-    /* rows on their way: from exec, from a batch made at once (SHOW, EXPLAIN), or already encoded (detached) */
+    /* of DECLARE */
+    bool scrolls, binary, hold;
+    bool keeps;      /* all rows that came are kept, from the first one */
+    i64 created_us;
+    /* where it stands: on row `position` (counted from 1), before the first, or behind the last one, when the position is their number */
+    u64 position;
+    bool at_start, at_end;
+    /* rows ahead: those kept, then those of the batch, then from exec */
+    PortalRows kept;
+    Error late;      /* what happened while rows were drawn for later: told to who comes there; code ERR_NONE: nothing */
     ExecContext ctx;
     Exec *exec;
-    Batch batch;
+    Batch batch;     /* of exec, or made at once (SHOW, EXPLAIN) */
     u32 batch_at;
     bool exhausted;
-    ByteBuf encoded;
-    size_t encoded_at;
     u64 rows;        /* sent by the last run, or touched */
     const char *tag; /* of the finished statement; with_rows: the count follows */
     bool with_rows;
@@ -122,6 +130,7 @@ typedef struct Session {
     u64 names_serial;    /* grows when a name of a prepared statement or portal gets or loses its meaning */
     Portal unnamed, *portals, *spare_portals; /* named and open; closed, for reuse */
     Portal *running;     /* an error now is its failure */
+    Portal *fetched;     /* the same: what FETCH or MOVE reads, DECLARE opens; NULL: none */
     Transaction transaction;
     i64 now_us;          /* when the transaction began */
     i64 statement_us;    /* when the Query or Execute came */
@@ -177,7 +186,7 @@ void transaction_finish(Session *s);
 void transaction_end_statement(Session *s);
 /* After an error. Does not throw. */
 void transaction_abort(Session *s);
-/* SET LOCAL, LOCK and the like make sense here: a block, or one of several statements. */
+/* SET LOCAL, LOCK, DECLARE and the like make sense here: a block, or one of several statements of a Query. */
 bool transaction_in_block(const Session *s);
 /* As ReadyForQuery says it: I, T, E. */
 char transaction_status(const Session *s);
@@ -238,6 +247,8 @@ bool plans_seen_before(Session *s, const char *text, u32 len);
 bool plans_is_current(Session *s, const CachedPlan *p);
 /* The same statement bound afresh, a reference. Keeps declared parameters; throws 0A000 when `fixed_result` and the columns have changed. */
 CachedPlan *plans_again(Session *s, const CachedPlan *old, bool fixed_result);
+/* p is about to give what `from` gives. */
+void plans_copy_columns(CachedPlan *p, Arena *a, const CachedPlan *from);
 bool plans_same_columns(const CachedPlan *a, const CachedPlan *b);
 /* The arguments of an EXECUTE (or the one in an EXPLAIN) as a SELECT of one row, which has the parameter types of `plan`. In a's memory. */
 Plan *plans_arguments(Session *s, Arena *a, const CachedPlan *execute, const CachedPlan *plan);
@@ -250,6 +261,7 @@ Portal *portal_find(Session *s, const char *name);
 /* A fresh portal holding a reference to the plan. 42P03 when a named one exists. */
 Portal *portal_open(Session *s, const char *name, CachedPlan *plan);
 void portal_close(Session *s, Portal *p);
+/* All but those that are held from earlier transactions. */
 void portal_close_all(Session *s);
 /* All but the running one. */
 void portal_close_others(Session *s);
@@ -259,6 +271,8 @@ void portal_close_from(Session *s, u32 level);
 void portal_fail_from(Session *s, u32 level);
 /* An error in a block that has failed already. */
 void portal_fail_running(Session *s);
+/* What FETCH was reading cannot go on. */
+void portal_fail_fetched(Session *s);
 /* They belong to the level outside of this one now. */
 void portal_move_out(Session *s, u32 level);
 /* What an execution for it needs. */
@@ -273,6 +287,16 @@ void portal_plan_again(Session *s, Portal *p);
 void portal_take_plan(Session *s, Portal *p, CachedPlan *plan);
 /* Start it (first time) and send up to max_rows (0: all). true: complete. */
 bool portal_run(Session *s, Portal *p, u64 max_rows);
+/* Rows forward or backward from where it stands, at most so many; take gets them (NULL: they are passed by). How many there were. */
+typedef void (*PortalTake)(Session *s, Portal *to, const Batch *b, u32 first, u32 count);
+u64 portal_forward(Session *s, Portal *p, u64 count, PortalTake take, Portal *to);
+/* 55000 when it cannot scroll. */
+u64 portal_backward(Session *s, Portal *p, u64 count, PortalTake take, Portal *to);
+void portal_rewind(Session *s, Portal *p);
+/* A PortalTake: `to` keeps them. */
+void portal_keep(Session *s, Portal *to, const Batch *b, u32 first, u32 count);
+/* Cursors WITH HOLD outlive the transaction that is about to commit: their rows are drawn into memory. */
+void portal_hold_all(Session *s);
 /* Rows of every suspended portal but this one are drawn into memory, so that the snapshot may move on; with `waiting` also of those that were bound
  * to a query and have not begun: they show what was there when they were bound. true: there were some. */
 bool portal_detach_others(Session *s, const Portal *but, bool waiting);
@@ -300,6 +324,12 @@ Exec *run_open(Session *s, Portal *p, const Plan *plan, bool measured);
 Value session_call(void *session, const FuncDef *f, const Value *args);
 
 /* ---- cursor.c ---- */
+/* DECLARE. */
+void cursor_declare(Session *s, const Portal *declare);
+/* FETCH and MOVE: the running portal gives what is fetched. */
+void cursor_fetch(Session *s, Portal *p);
+/* What Describe says of FETCH: the columns of its portal. */
+void cursor_describe(Session *s, CachedPlan *fetch, Arena *a);
 /* CLOSE: to the tag that completes it. */
 const char *cursor_close(Session *s, const BStmt *b);
 

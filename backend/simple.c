@@ -19,11 +19,12 @@ end_message(Session *s)
     transaction_finish(s);
 }
 
-/* Portals of extended messages keep what they show; then the snapshot may move on. */
+/* Cursors and portals of extended messages keep what they show; then the snapshot may move on. FETCH and its kin go on at theirs, and the end of a
+ * transaction says itself what becomes of them. */
 static void
-settle_portals(Session *s)
+settle_portals(Session *s, const ParsedStmt *next)
 {
-    if (LIKELY(!portal_any_holds(s)) || transaction_status(s) == 'E')
+    if (LIKELY(!portal_any_holds(s)) || transaction_status(s) == 'E' || next->is_cursor || next->ends_failed)
         return;
     portal_close(s, &s->unnamed);
     (void)portal_detach_others(s, NULL, true);
@@ -76,6 +77,7 @@ run_several(Session *s, const char *text, u32 len, const ParsedStmt *parsed, u32
         transaction_start(s);
         transaction_implicit(s);
         admit(s, &parsed[i]);
+        settle_portals(s, &parsed[i]);
         run_plan(s, plans_make_once(s, text, len, &parsed[i]), i + 1 == count);
     }
 }
@@ -84,8 +86,8 @@ static void
 run_all(Session *s, const char *text, u32 len)
 {
     u32 count;
-    settle_portals(s);
-    CachedPlan *plan = plans_find(s, text, len, NULL, 0);
+    bool settled = !portal_any_holds(s);
+    CachedPlan *plan = settled ? plans_find(s, text, len, NULL, 0) : NULL;
     if (plan && plan->parsed) {
         session_tell_cuts(s, plan->parsed);
         admit(s, plan->parsed);
@@ -103,7 +105,13 @@ run_all(Session *s, const char *text, u32 len)
         if (!again)
             session_tell_cuts(s, parsed);
         admit(s, parsed);
-        run_plan(s, again ? plans_make(s, text, len, NULL, 0) : plans_make_once(s, text, len, parsed), true);
+        settle_portals(s, parsed);
+        plan = settled ? NULL : plans_find(s, text, len, NULL, 0);
+        if (plan && again)
+            session_tell_cuts(s, parsed);
+        if (!plan)
+            plan = again ? plans_make(s, text, len, NULL, 0) : plans_make_once(s, text, len, parsed);
+        run_plan(s, plan, true);
     } else {
         session_tell_cuts(s, parsed);
         run_several(s, text, len, parsed, count);

@@ -106,3 +106,20 @@ arena_full_throw(Arena *arena, size_t wanted_bytes)
     error_detail(&err, "Failed on request of size %zu in memory context \"%s\".", wanted_bytes, arena_name(arena));
     err_rethrow(&err);
 }
+
+bool
+err_catch(void (*work)(void *ctx), void *ctx, Error *ret)
+{
+    Catch here = {0}, *outer = current_catch;
+    current_catch = &here;
+    if (setjmp(here.jump) == 0) {
+        work(ctx);
+        current_catch = outer;
+        return true;
+    }
+    current_catch = outer;
+    if (here.fatal)
+        err_rethrow_fatal(&here.error);
+    *ret = here.error;
+    return false;
+}

@@ -2,8 +2,8 @@
  * throw.h
  *    Leaving a statement from anywhere below: err_throw jumps to the catch of this thread.
  *
- * There are two catches: the session loop's (session.c) and, for helper threads, the parallel driver's (exec/parallel.c), which hands the first
- * Error to the session thread and throws it there. What is not memory hangs on an arena by a hook (base/arena.h).
+ * There are three catches: the session loop's (session.c); the parallel driver's (exec/parallel.c), which hands the first Error of a helper thread to the
+ * session thread and throws it there; and that around rows which are drawn for later (portal.c), whose error is told to who asks for them. What is not memory hangs on an arena by a hook (base/arena.h).
  */
 #ifndef THROW_H
 #define THROW_H
@@ -31,6 +31,8 @@ NORETURN void err_rethrow_fatal(const Error *err);
 /* From now on an error of this thread is shown to `add`, which may say in its context where it happened; it must not throw. The first error ends that;
  * add NULL does, too. */
 void err_context(void (*add)(void *of, Error *err), void *of);
+/* Runs work(ctx) with a catch around it. false: it threw *ret, for which nobody has to leave anything but what hangs on arenas; a fatal error goes on. */
+bool err_catch(void (*work)(void *ctx), void *ctx, Error *ret);
 /* For arenas of the backend: throws 53200. */
 void arena_full_throw(Arena *arena, size_t wanted_bytes);
 

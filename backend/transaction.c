@@ -236,7 +236,8 @@ transaction_admit_alone(Session *s, const ParsedStmt *stmt)
 bool
 transaction_in_block(const Session *s)
 {
-    return s->transaction.state > TRANSACTION_STARTED;
+    TransactionState state = s->transaction.state;
+    return state >= TRANSACTION_BLOCK || (state == TRANSACTION_IMPLICIT && !s->in_extended);
 }
 
 char
@@ -289,6 +290,7 @@ leave(Session *s, bool kept)
 static void
 commit(Session *s)
 {
+    portal_hold_all(s);
     portal_close_all(s);
     if (txn_is_open(s->txn))
         txn_commit(s->txn);
@@ -383,6 +385,7 @@ transaction_abort(Session *s)
 {
     const Transaction *t = &s->transaction;
     bool ending = t->ends == ENDS_COMMIT || t->ends == ENDS_ROLLBACK;
+    portal_fail_fetched(s);
     switch (t->state) {
     case TRANSACTION_NONE:
         portal_close_all(s);

@@ -22,13 +22,7 @@ describe_execute(Session *s, CachedPlan *p, Arena *a)
     const Prepared *st = prepared_find(s, p->stmt->name);
     if (!st || !st->plan->returns_rows)
         return;
-    p->returns_rows = true;
-    p->column_count = st->plan->column_count;
-    p->columns = ARENA_ARRAY(a, ReplyColumn, p->column_count);
-    for (u32 i = 0; i < p->column_count; i++) {
-        p->columns[i] = st->plan->columns[i];
-        p->columns[i].name = arena_str(a, p->columns[i].name);
-    }
+    plans_copy_columns(p, a, st->plan);
 }
 
 void
@@ -40,6 +34,10 @@ utility_describe(Session *s, CachedPlan *p, Arena *a)
     Error err;
     if (b->kind == BST_EXECUTE) {
         describe_execute(s, p, a);
+        return;
+    }
+    if (b->kind == BST_FETCH) {
+        cursor_describe(s, p, a);
         return;
     }
     if (b->kind != BST_SHOW && b->kind != BST_EXPLAIN)

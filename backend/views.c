@@ -1,6 +1,6 @@
 /*
  * views.c
- *    The relations of the system that show this session: pg_prepared_statements.
+ *    The relations of the system that show this session: pg_prepared_statements, pg_cursors.
  */
 #include "backend/session.h"
 
@@ -40,10 +40,30 @@ prepared_row(void *ctx, const Prepared *p)
     system_end_row(r);
 }
 
+static void
+cursor_row(SystemRows *r, const Portal *p)
+{
+    if (!p->is_open || !p->plan)
+        return;
+    system_text(r, str_of(p->name));
+    system_text(r, (Str){p->plan->text, p->plan->text_len});
+    system_bool(r, p->hold);
+    system_bool(r, p->binary);
+    system_bool(r, p->scrolls);
+    system_int(r, p->created_us);
+    system_end_row(r);
+}
+
 void
 session_rows(SystemRows *r, u32 system_table)
 {
     Session *s = r->exec->ctx->env.session;
     if (system_table == SYSTEM_PREPARED_STATEMENTS)
         prepared_each(s, prepared_row, r);
+    if (system_table != SYSTEM_CURSORS)
+        return;
+    if (s->in_extended) /* that of a simple Query is nobody's */
+        cursor_row(r, &s->unnamed);
+    for (const Portal *p = s->portals; p; p = p->next)
+        cursor_row(r, p);
 }
