@@ -24,12 +24,11 @@ make_spec(Portal *p)
     };
 }
 
-u64
-copyout_run(Session *s, Portal *p)
+static u64
+send_rows(Session *s, Portal *p, Exec *e)
 {
     Batch b;
     u64 rows = 0;
-    Exec *e = run_open(s, p, p->plan->plan, false);
     CopyOutSpec spec = make_spec(p);
     CopyOut *out = copy_out_begin(s->wire, p->arena, &spec);
     while (exec_next(e, &b)) {
@@ -40,4 +39,18 @@ copyout_run(Session *s, Portal *p)
     copy_out_end(out);
     exec_close(e);
     return rows;
+}
+
+u64
+copyout_run(Session *s, Portal *p)
+{
+    return send_rows(s, p, run_open(s, p, p->plan->plan, false));
+}
+
+u64
+copyout_changes(Session *s, Portal *p)
+{
+    Exec *e = p->exec;
+    p->exec = NULL;
+    return send_rows(s, p, e);
 }

@@ -175,7 +175,7 @@ plans_copy_columns(CachedPlan *p, Arena *a, const CachedPlan *from)
 static void
 describe_columns(Session *s, CachedPlan *p, Arena *a)
 {
-    if (p->stmt->kind != BST_SELECT && !p->stmt->returning_count) {
+    if (p->stmt->kind != BST_SELECT && (!p->stmt->returning_count || p->stmt->copy_out)) {
         utility_describe(s, p, a);
         return;
     }

@@ -70,13 +70,13 @@ run_statement(Session *s, Portal *p)
     p->tag = p->plan->parsed->tag;
     switch (b->kind) {
     case BST_INSERT:
-        run_write(s, p);
-        p->tag = "INSERT 0";
-        p->with_rows = true;
-        break;
     case BST_UPDATE:
     case BST_DELETE:
         run_write(s, p);
+        if (b->copy_out)
+            p->rows = copyout_changes(s, p);
+        else if (b->kind == BST_INSERT)
+            p->tag = "INSERT 0";
         p->with_rows = true;
         break;
     case BST_COPY_FROM:

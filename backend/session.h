@@ -342,6 +342,8 @@ u64 copyin_run(Session *s, Portal *p);
 
 /* ---- copyout.c ---- */
 u64 copyout_run(Session *s, Portal *p);
+/* RETURNING of a statement that has run, in p->exec. */
+u64 copyout_changes(Session *s, Portal *p);
 
 /* ---- utility.c ---- */
 void utility_describe(Session *s, CachedPlan *p, Arena *a);

@@ -187,6 +187,7 @@ copy_binary_row(CopyIn *c, const u8 *p, const u8 *end)
     i32 count = (i16)get_be16(p);
     p += 2;
     if (count == -1) {
+        c->line++; /* as PostgreSQL counts */
         c->done = true;
         return p;
     }

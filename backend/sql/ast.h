@@ -280,6 +280,8 @@ struct Stmt {
     PtrList columns;      /* INSERT, COPY: ASet */
     bool has_columns;
     bool copy_to;         /* COPY … TO */
+    enum { COPY_CLIENT, COPY_FILE, COPY_PROGRAM } copy_side; /* the other one */
+    Stmt *copied;         /* COPY (INSERT, UPDATE or DELETE … RETURNING …) TO; NULL: a table or select */
     PtrList sets;         /* UPDATE: ASetClause */
     PtrList from;         /* UPDATE … FROM, DELETE … USING: AFrom */
     PtrList returning;    /* ATarget */

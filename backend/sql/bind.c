@@ -181,8 +181,7 @@ bind_statement(Binder *b, BStmt *to, const Stmt *s)
         to->query = bind_query(b, s->select, true);
         break;
     case ST_INSERT: case ST_UPDATE: case ST_DELETE:
-        bind_with(b, s->with);
-        (s->kind == ST_INSERT ? bind_insert : s->kind == ST_UPDATE ? bind_update : bind_delete)(b, to, s);
+        bind_change(b, to, s);
         break;
     case ST_COPY:
         bind_copy(b, to, s);

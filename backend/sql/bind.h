@@ -227,6 +227,8 @@ void bind_lock_table(Binder *b, BStmt *to, const Stmt *s);
 void bind_insert(Binder *b, BStmt *to, const Stmt *s);
 void bind_update(Binder *b, BStmt *to, const Stmt *s);
 void bind_delete(Binder *b, BStmt *to, const Stmt *s);
+/* Whichever of the three s is, with its WITH. */
+void bind_change(Binder *b, BStmt *to, const Stmt *s);
 void bind_copy(Binder *b, BStmt *to, const Stmt *s);
 void bind_create_table(Binder *b, BStmt *to, const Stmt *s);
 void bind_drop_table(Binder *b, BStmt *to, const Stmt *s);

@@ -2,7 +2,8 @@
  * bind_copy.c
  *    COPY … FROM STDIN and TO STDOUT: columns and options, with PostgreSQL's checks and messages.
  *
- * COPY TO is a query with a format: that of the parentheses, or one made here for the columns of the table.
+ * COPY TO is a query with a format: that of the parentheses, or one made here for the columns of the table. A statement that writes stays what it is and
+ * is marked copy_out.
  */
 #include "backend/sql/bind.h"
 
@@ -272,19 +273,19 @@ column_bitmap(Binder *b, const TableDef *t, const BStmt *to, const AOption *o, c
 
 /* FORCE_QUOTE over the columns of the result; t: NULL for a query. */
 static u64 *
-quote_bitmap(Binder *b, const TableDef *t, const BQuery *q, const AOption *o)
+quote_bitmap(Binder *b, const TableDef *t, const BTarget *targets, u32 count, const AOption *o)
 {
     if (!o)
         return NULL;
-    u64 *bits = ARENA_ARRAY(b->arena, u64, q->target_count / 64 + 1);
+    u64 *bits = ARENA_ARRAY(b->arena, u64, count / 64 + 1);
     if (o->is_star)
-        memset(bits, 0xff, (q->target_count / 64 + 1) * sizeof *bits);
+        memset(bits, 0xff, (count / 64 + 1) * sizeof *bits);
     for (u32 i = 0; i < o->names.count; i++) {
         Str name = *LIST_AT(o->names, Str, i);
         u32 k = 0;
-        while (k < q->target_count && (q->targets[k].hidden || !str_eq(q->targets[k].name, name)))
+        while (k < count && (targets[k].hidden || !str_eq(targets[k].name, name)))
             k++;
-        if (k < q->target_count) {
+        if (k < count) {
             bits[k / 64] |= 1ull << k % 64;
             continue;
         }
@@ -384,6 +385,15 @@ bind_copy_to(Binder *b, BStmt *to, const Stmt *s, const TableDef *t)
 {
     CopyState c = {.b = b, .o = &to->copy, .to = true};
     to->kind = BST_COPY_TO;
+    if (s->copied) {
+        read_options(&c, s);
+        bind_change(b, to, s->copied);
+        if (!to->returning_count)
+            err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY query must have a RETURNING clause");
+        to->copy_out = true;
+        c.o->force_quote = quote_bitmap(b, NULL, to->returning, to->returning_count, c.force_quote);
+        return;
+    }
     if (t) {
         bind_right(b, t, ACL_SELECT);
         read_options(&c, s);
@@ -392,14 +402,34 @@ bind_copy_to(Binder *b, BStmt *to, const Stmt *s, const TableDef *t)
         read_options(&c, s);
         to->query = bind_query(b, s->select, true);
     }
-    c.o->force_quote = quote_bitmap(b, t, to->query, c.force_quote);
+    c.o->force_quote = quote_bitmap(b, t, to->query->targets, to->query->target_count, c.force_quote);
+}
+
+/* The server's files and programs are not there for clients. */
+static NORETURN void
+refuse_server_side(Binder *b, const Stmt *s)
+{
+    const RoleDef *r = catalog_role(b->ctx->root, b->ctx->role_id);
+    const char *what = s->copy_side == COPY_PROGRAM ? "COPY to or from an external program" : s->copy_to ? "COPY to a file" : "COPY from a file";
+    const char *role = s->copy_side == COPY_PROGRAM ? "pg_execute_server_program" : s->copy_to ? "pg_write_server_files" : "pg_read_server_files";
+    Error err;
+    if (r && r->superuser) {
+        error_set(&err, ERR_FEATURE_NOT_SUPPORTED, "%s is not supported", what);
+    } else {
+        error_set(&err, ERR_INSUFFICIENT_PRIVILEGE, "permission denied to %s", what);
+        error_detail(&err, "Only roles with privileges of the \"%s\" role may %s.", role, what);
+    }
+    error_hint(&err, "Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.");
+    err_rethrow(&err);
 }
 
 void
 bind_copy(Binder *b, BStmt *to, const Stmt *s)
 {
+    if (s->copy_side != COPY_CLIENT)
+        refuse_server_side(b, s);
     const TableDef *t = NULL;
-    if (!s->select) {
+    if (!s->select && !s->copied) {
         AName name = s->name;
         name.at = NO_LOCATION; /* PostgreSQL gives no positions here */
         t = bind_table(b, &name);

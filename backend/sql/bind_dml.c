@@ -476,3 +476,10 @@ bind_insert(Binder *b, BStmt *to, const Stmt *s)
     if (s->returning.count)
         insert_returning(b, to, t, s);
 }
+
+void
+bind_change(Binder *b, BStmt *to, const Stmt *s)
+{
+    bind_with(b, s->with);
+    (s->kind == ST_INSERT ? bind_insert : s->kind == ST_UPDATE ? bind_update : bind_delete)(b, to, s);
+}

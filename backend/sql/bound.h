@@ -294,6 +294,7 @@ typedef struct BStmt {
     u32 column_count;
     u16 *columns;        /* INSERT, COPY: target columns, in order of query targets; UPDATE: the changed columns, ascending */
     BCopyOptions copy;
+    bool copy_out;       /* INSERT, UPDATE, DELETE: RETURNING goes out as COPY … TO does */
     struct BExpr *copy_where; /* COPY FROM: over the columns of the table as relation 0; NULL: none */
     u32 default_count;   /* COPY FROM: columns that may need their DEFAULT: those it does not name; all when a text stands for it */
     BTarget *defaults;   /* attribute - 1 is the column */

@@ -283,17 +283,16 @@ read_copy_direction(Parser *p, Stmt *s)
 {
     s->copy_to = parse_try(p, KW_TO);
     if (!s->copy_to) {
-        if (s->select)
+        if (s->select || s->copied)
             parse_fail(p);
         parse_expect(p, KW_FROM);
     }
-    u32 at = parse_at(p);
     if (parse_try(p, KW_PROGRAM)) {
         parse_string(p);
-        parse_refuse_later(s, at, s->copy_to ? "COPY TO PROGRAM" : "COPY FROM PROGRAM");
+        s->copy_side = COPY_PROGRAM;
     } else if (parse_now(p)->kind == T_STRING) {
         parse_take(p);
-        parse_refuse_later(s, at, s->copy_to ? "COPY TO a file" : "COPY FROM a file");
+        s->copy_side = COPY_FILE;
     } else if (!parse_try(p, KW_STDIN)) {
         parse_expect(p, KW_STDOUT);
     }
@@ -309,11 +308,14 @@ parse_copy(Parser *p, Stmt *s)
         new_option(p, s, "format", at)->value = string_value(p, STR_LIT("binary"), at);
     if (parse_is_char(p, '(')) {
         parse_take(p);
-        if (parse_is(p, KW_INSERT) || parse_is(p, KW_UPDATE) || parse_is(p, KW_DELETE)) {
+        if (parse_is(p, KW_INSERT) || parse_is(p, KW_UPDATE) || parse_is(p, KW_DELETE) || parse_is(p, KW_WITH)) {
             const char *tag;
             bool write;
-            parse_statement(p, &tag, &write);
-            parse_refuse_later(s, at, "COPY of a statement that writes");
+            Stmt *inner = parse_statement(p, &tag, &write);
+            s->select = inner->select;
+            s->copied = inner->kind == ST_SELECT ? NULL : inner;
+            if (inner->unsupported)
+                parse_refuse_later(s, inner->unsupported_at, inner->unsupported);
         } else {
             s->select = parse_select(p);
         }

@@ -164,7 +164,7 @@ parse_statement(Parser *p, const char **ret_tag, bool *ret_write)
         if (first.keyword == STATEMENTS[i].k) {
             *ret_tag = STATEMENTS[i].tag;
             STATEMENTS[i].read(p, s);
-            *ret_write = STATEMENTS[i].write && !s->copy_to;
+            *ret_write = STATEMENTS[i].write && (!s->copy_to || s->copied);
             return s;
         }
     if (parse_is(p, KW_CREATE) || parse_is(p, KW_DROP) || parse_is(p, KW_ALTER)) {

@@ -271,7 +271,7 @@ START_TEST(binary_values)
     buf_be16(&file, 0xffff);
     expect_bytes(s, file.data, file.len, want);
     buf_u8(&file, 0);
-    expect_bytes(s, file.data, file.len, "22P04 received copy data after EOF marker [COPY tab, line 4]");
+    expect_bytes(s, file.data, file.len, "22P04 received copy data after EOF marker [COPY tab, line 5]");
     buf_free(&file);
 }
 END_TEST
