@@ -486,6 +486,24 @@ quote_nullable(KernCall *c, u32 i)
     return quote_literal(c, i);
 }
 
+/* A type's name by its OID, with its typmod unless that is NULL. */
+static bool
+format_type(KernCall *c, u32 i)
+{
+    if (ARG_NULL(c, 0, i)) {
+        c->ret->null_mask[i] = 1;
+        RET(c, Str, i) = (Str){"", 0};
+        return true;
+    }
+    u32 oid = (u32)ARG(c, 0, i64, i);
+    TypeId t = type_from_oid(oid);
+    const char *name = oid ? "???" : "-";
+    if (t != TYPE_INVALID)
+        name = ARG_NULL(c, 1, i) ? type_name(t) : type_format(c->scratch, t, ARG(c, 1, i32, i));
+    RET(c, Str, i) = str_of(name);
+    return true;
+}
+
 static bool
 repeat(KernCall *c, u32 i)
 {
@@ -687,7 +705,7 @@ text_row(FuncOp op)
         [FOP_REPLACE] = replace, [FOP_TRANSLATE] = translate, [FOP_REPEAT] = repeat, [FOP_LPAD] = lpad,
             [FOP_RPAD] = rpad, [FOP_BLANK_PAD] = blank_pad,
         [FOP_SPLIT_PART] = split_part, [FOP_STARTS_WITH] = starts_with, [FOP_CHR] = text_chr, [FOP_TO_HEX] = to_hex,
-        [FOP_QUOTE_LITERAL] = quote_literal, [FOP_QUOTE_NULLABLE] = quote_nullable, [FOP_CONCAT_ALL] = concat_all, [FOP_CONCAT_WS] = concat_ws,
+        [FOP_QUOTE_LITERAL] = quote_literal, [FOP_QUOTE_NULLABLE] = quote_nullable, [FOP_FORMAT_TYPE] = format_type, [FOP_CONCAT_ALL] = concat_all, [FOP_CONCAT_WS] = concat_ws,
     };
     return op < COUNT_OF(TEXT_ROWS) ? TEXT_ROWS[op] : NULL;
 }

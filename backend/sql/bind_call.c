@@ -357,7 +357,7 @@ refuse_later_function(Binder *b, const AExpr *call, Str name)
 {
     static const char *const later[] = {
         "array_agg", "array_append", "array_length", "array_position", "array_remove", "array_to_string", "bit_and", "bit_or", "corr",
-        "currval", "date_bin", "format", "format_type", 
+        "currval", "date_bin", "format",
         "generate_series", "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "last_value",
         "lastval", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description", "overlay",
         "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",

@@ -1,0 +1,2 @@
+\set included 'by a script'
+SELECT 'included' AS v;
