@@ -6,6 +6,7 @@
  */
 #include "walwriter/writer.h"
 
+#include "common/type/array.h"
 #include "common/type/datetime.h"
 #include "common/type/numeric.h"
 
@@ -37,6 +38,16 @@ decimals_fit(const ColumnDef *d, const PartColumn *c, u32 rows)
     return true;
 }
 
+static bool
+arrays_fit(TypeId elem, const PartColumn *c)
+{
+    const char *at = c->texts;
+    for (u32 i = 0; i < c->distinct; at += c->lengths[i], i++)
+        if (c->lengths[i] && !array_valid(elem, (Str){at, c->lengths[i]}))
+            return false;
+    return true;
+}
+
 /* Valid UTF-8 without zeros, but for bytea; varchar(n) has at most n characters, character(n) exactly n. */
 static bool
 texts_fit(const ColumnDef *d, const PartColumn *c)
@@ -46,6 +57,8 @@ texts_fit(const ColumnDef *d, const PartColumn *c)
             return false;
     if (d->type == TYPE_BYTEA)
         return true;
+    if (type_is_array((TypeId)d->type))
+        return arrays_fit(type_element((TypeId)d->type), c);
     if (!part_texts_are_text(c))
         return false;
     if (!type_has_length((TypeId)d->type) || d->typmod < 4)

@@ -11,6 +11,7 @@
 #include "backend/exec/run.h"
 
 #include "common/store/key.h"
+#include "common/type/array.h"
 
 enum { ELEMENT_BYTES = 32, NULL_BYTE = 31, MEMO_MAX = 16384, MEMO_BUCKETS = 4096 };
 
@@ -84,6 +85,27 @@ vec_element(const Vec *v, u32 i)
     return (const u8 *)v->data + (size_t)(v->is_const ? 0 : i) * phys_width(v->phys);
 }
 
+/* Another array to make an array of, which must look as the first one did. */
+static bool
+add_inner(ArrayBuild *b, const Value *item, bool first, ArrayShape *inner, Error *err)
+{
+    if (item->is_null)
+        return error_set(err, ERR_NULL_NOT_ALLOWED, "cannot accumulate null arrays");
+    Array part = array_open(b->elem, item->str);
+    if (first)
+        *inner = part.shape;
+    if (!part.shape.ndim)
+        return error_set(err, ERR_ARRAY_SUBSCRIPT, "cannot accumulate empty arrays");
+    if (!array_dims_check(part.shape.ndim + 1, err))
+        return false;
+    if (array_shape_cmp(inner, &part.shape))
+        return error_set(err, ERR_ARRAY_SUBSCRIPT, "cannot accumulate arrays of different dimensionality");
+    for (ArrayWalk w = array_walk(&part); w.left;)
+        if (!array_add_raw(b, array_next_raw(&w), err))
+            return false;
+    return true;
+}
+
 /* Texts are copied into `a`. */
 static Value
 run_scalar(Exec *root, SubRun *r, Arena *a)
@@ -106,6 +128,41 @@ run_scalar(Exec *root, SubRun *r, Arena *a)
             err_throw(ERR_CARDINALITY_VIOLATION, "more than one row returned by a subquery used as an expression");
     }
     exec_close(e);
+    return v;
+}
+
+/* Of arrays one with a dimension more, as ARRAY[…] makes it. */
+static Value
+run_array(Exec *root, SubRun *r, Arena *a)
+{
+    const PlanColumn *c = &r->plan->columns[0];
+    TypeId elem = type_element(c->type);
+    ArrayBuild build = array_build(a, elem);
+    ArrayShape inner = {0}, shape = {.ndim = 1, .lower = {1}};
+    Value v = {.type = type_array(elem), .typmod = c->typmod};
+    Error err;
+    Batch b;
+    Exec *e = open_run(root, r);
+    while (exec_next(e, &b))
+        for (u32 i = 0; i < b.count; i++) {
+            const Vec *from = &b.columns[0];
+            Value item = {.type = c->type, .is_null = true};
+            if (!VEC_NULL(from, i))
+                item = value_from_phys(c->type, c->typmod, from->phys, from->scale, vec_element(from, i));
+            if (!(type_is_array(c->type) ? add_inner(&build, &item, shape.dims[0] == 0, &inner, &err) : array_add(&build, &item, &err)))
+                err_rethrow(&err);
+            shape.dims[0]++;
+        }
+    exec_close(e);
+    for (u32 i = 0; i < inner.ndim; i++) {
+        shape.dims[i + 1] = inner.dims[i];
+        shape.lower[i + 1] = inner.lower[i];
+    }
+    shape.ndim += inner.ndim;
+    if (type_is_array(c->type) && !inner.ndim) /* of empty arrays */
+        shape.ndim = 0;
+    if (!array_finish(&build, &shape, &v.str, &err))
+        err_rethrow(&err);
     return v;
 }
 
@@ -316,6 +373,7 @@ run_captured(Exec *root, SubRun *r, const Vec *const *args, u32 i)
     switch (b->kind) {
     case BSUB_SCALAR: return run_scalar(root, r, need_arena(root, &r->memo_arena, "subquery results"));
     case BSUB_EXISTS: return run_exists(root, r);
+    case BSUB_ARRAY: return run_array(root, r, need_arena(root, &r->memo_arena, "subquery results"));
     case BSUB_IN: break;
     }
     return run_in(root, r, args, i);
@@ -393,9 +451,12 @@ subqueries_open(Exec *e)
         SubRun *r = &e->subs[i];
         if (r->bound->capture_count)
             continue;
-        if (r->bound->kind == BSUB_IN)
-            make_set(e, r);
-        else
-            env->extra[r->bound->result] = r->bound->kind == BSUB_SCALAR ? run_scalar(e, r, e->arena) : run_exists(e, r);
+        Value *result = r->bound->kind == BSUB_IN ? NULL : &env->extra[r->bound->result];
+        switch (r->bound->kind) {
+        case BSUB_SCALAR: *result = run_scalar(e, r, e->arena); break;
+        case BSUB_EXISTS: *result = run_exists(e, r); break;
+        case BSUB_ARRAY: *result = run_array(e, r, e->arena); break;
+        case BSUB_IN: make_set(e, r); break;
+        }
     }
 }

@@ -21,7 +21,7 @@ typedef struct KernCall {
     /* data and null_mask have room; null_mask holds the arguments' NULLs when strict, else zeros */
     Vec *ret;
     const FuncDef *def;    /* NULL for casts */
-    const void *param;     /* of the cast or comparison: CastParam, BoundParam */
+    const void *param;     /* CastParam, BoundParam; of functions of any type PolyTypes */
     /* NULL before the first row of a vector; what a function prepared from a constant argument */
     void *memo;
     Arena *scratch;
@@ -72,6 +72,7 @@ Num kern_num(const Vec *v, u32 i);
 bool kern_num_status(KernCall *c, NumStatus status);
 
 /* tables of the files; FOP to function, by physical type of the first argument where more than one */
+KernRow array_row(FuncOp op); /* comparisons, too; param is a PolyTypes */
 KernRow text_row(FuncOp op);
 KernRow bytes_row(FuncOp op);
 KernRow time_row(FuncOp op, TypeId first_arg);

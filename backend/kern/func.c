@@ -22,6 +22,7 @@
 
 /* Row numbers are known to the compiler: the same tables once as an enum. */
 #define OPERATOR(fname, fop, result, vol, ...) +1
+#define FUNCTION_OPERATOR(fname, fop, result, ...) +1
 #define FUNCTION(fname, fop, result, vol, nulls, ...) +1
 enum { FUNC_COUNT = 0
 #include "backend/kern/functions.def"
@@ -37,6 +38,9 @@ enum { FUNC_BASE = __COUNTER__ };
 static const FuncDef FUNCS[FUNC_COUNT] = {
 #define OPERATOR(fname, fop, result, vol, ...) \
     {.id = __COUNTER__ - FUNC_BASE, .name = fname, .is_operator = true, .ret = TYPE_##result, .strict = true, .volatility = FUNC_##vol, \
+     .op = FOP_##fop, __VA_ARGS__},
+#define FUNCTION_OPERATOR(fname, fop, result, ...) \
+    {.id = __COUNTER__ - FUNC_BASE, .name = fname, .is_operator = true, .ret = TYPE_##result, .strict = false, .volatility = FUNC_IMMUTABLE, \
      .op = FOP_##fop, __VA_ARGS__},
 #define FUNCTION(fname, fop, result, vol, nulls, ...) \
     {.id = __COUNTER__ - FUNC_BASE, .name = fname, .is_operator = false, .ret = TYPE_##result, .strict = NULLS_##nulls, \

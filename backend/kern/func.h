@@ -14,6 +14,10 @@
 
 enum { FUNC_MAX_ARGS = 7 };
 
+/* Array types that functions.def names. */
+#define TYPE_INT4_ARRAY ((TypeId)(TYPE_INT4 + TYPE_ARRAY))
+#define TYPE_TEXT_ARRAY ((TypeId)(TYPE_TEXT + TYPE_ARRAY))
+
 typedef u16 FuncId; /* row of functions.def; 0 = none */
 typedef u16 AggId;  /* row of aggregates.def; 0 = none */
 
@@ -38,6 +42,9 @@ typedef enum FuncOp {
         FOP_TO_HEX,
     FOP_CONCAT_ALL, FOP_CONCAT_WS, FOP_QUOTE_LITERAL, FOP_QUOTE_NULLABLE, FOP_FORMAT_TYPE,
     FOP_JSON_GET, FOP_JSON_PATH, FOP_JSON_TYPEOF, FOP_JSON_LENGTH,
+    FOP_ARRAY_CONTAINS, FOP_ARRAY_CONTAINED, FOP_ARRAY_OVERLAPS, FOP_CARDINALITY, FOP_ARRAY_NDIMS, FOP_ARRAY_LENGTH, FOP_ARRAY_LOWER,
+        FOP_ARRAY_UPPER, FOP_ARRAY_DIMS, FOP_ARRAY_APPEND, FOP_ARRAY_PREPEND, FOP_ARRAY_CAT, FOP_ARRAY_FILL, FOP_TRIM_ARRAY, FOP_ARRAY_POSITION,
+        FOP_ARRAY_POSITIONS, FOP_ARRAY_REMOVE, FOP_ARRAY_REPLACE, FOP_ARRAY_TO_STRING, FOP_STRING_TO_ARRAY,
     FOP_BYTES_SUBSTR, FOP_BYTES_POSITION, FOP_GET_BYTE, FOP_SET_BYTE, FOP_GET_BIT, FOP_SET_BIT, FOP_ENCODE, FOP_DECODE, FOP_MD5,
         FOP_SHA256, FOP_SHA512,
     FOP_DATE_TRUNC, FOP_EXTRACT, FOP_DATE_PART, FOP_IS_FINITE, FOP_MAKE_DATE, FOP_MAKE_TIME, FOP_MAKE_TIMESTAMP, FOP_MAKE_TIMESTAMPTZ, FOP_AT_ZONE, FOP_TO_TIMESTAMP,
@@ -75,6 +82,11 @@ typedef struct AggDef {
     TypeId ret;
     AggOp op;
 } AggDef;
+
+/* The types of arguments and result in one call of a function of any type. */
+typedef struct PolyTypes {
+    TypeId args[FUNC_MAX_ARGS], ret;
+} PolyTypes;
 
 /* All overloads of a name (lower case), in a row; count 0 when unknown. */
 const FuncDef *func_candidates(Str name, bool is_operator, u32 *ret_count);

@@ -152,7 +152,7 @@ put_text_value(CopyOut *c, const OutColumn *column, const Vec *v, u32 row)
         buf_put(&c->out, c->spec.null_text.ptr, c->spec.null_text.len);
         return;
     }
-    if (v->phys == PHYS_STR && column->type != TYPE_BYTEA) {
+    if (v->phys == PHYS_STR && type_is_its_text(column->type)) {
         Str s = VEC_AT(v, Str, row);
         buf_put(&c->out, s.ptr, s.len);
     } else {

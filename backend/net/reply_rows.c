@@ -50,7 +50,7 @@ static FieldKind
 field_kind(const Vec *v, TypeId type, bool binary)
 {
     bool is_int = type == TYPE_INT2 || type == TYPE_INT4 || type == TYPE_INT8;
-    bool as_bytes = binary ? type != TYPE_INET && type != TYPE_JSONB : type != TYPE_BYTEA;
+    bool as_bytes = binary ? type != TYPE_INET && type != TYPE_JSONB && !type_is_array(type) : type_is_its_text(type);
     if (v->phys == PHYS_STR && as_bytes)
         return FIELD_STR;
     if (binary && v->phys == PHYS_I16 && type != TYPE_CHAR)

@@ -272,7 +272,7 @@ key_class_of(const PlanSlot *l, const PlanSlot *r, KeyClass *ret)
                                                  [PHYS_NUM] = KEY_NUM, [PHYS_STR] = KEY_TEXT,
                                                  [PHYS_PAIR] = KEY_PAIR,
                                                  [PHYS_INTERVAL] = KEY_INTERVAL};
-    if (l->type == TYPE_JSON || l->type == TYPE_JSONB) /* equal values may differ in their bytes */
+    if (!type_bytes_tell(l->type)) /* equal values may differ in their bytes */
         return false;
     KeyClass a = classes[l->phys], b = classes[r->phys];
     if (l->phys == PHYS_D64 && r->phys == PHYS_D64 && l->scale == r->scale)

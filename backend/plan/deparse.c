@@ -137,6 +137,23 @@ put_aggregate(const Deparse *d, const BExpr *e)
 }
 
 static void
+put_subscript(const Deparse *d, const BExpr *e)
+{
+    bool slice = e->negated;
+    buf_u8(d->to, '(');
+    put(d, e->args[0]);
+    buf_u8(d->to, ')');
+    for (u32 i = 1; i < e->arg_count; i++) {
+        bool second = slice && i % 2 == 0;
+        buf_u8(d->to, second ? ':' : '[');
+        if (!(e->index >> (i - 1) & 1))
+            put(d, e->args[i]);
+        if (!slice || second)
+            buf_u8(d->to, ']');
+    }
+}
+
+static void
 put(const Deparse *d, const BExpr *e)
 {
     switch (e->kind) {
@@ -171,6 +188,20 @@ put(const Deparse *d, const BExpr *e)
     case BX_GROUP: put_group(d, e); return;
     case BX_IN_SET: buf_printf(d->to, "(hashed SubPlan %u)", e->index + 1); return;
     case BX_SUBQUERY: buf_printf(d->to, "(SubPlan %u)", e->index + 1); return;
+    case BX_ARRAY:
+        buf_str(d->to, "ARRAY[");
+        put_list(d, e, 0, ", ");
+        buf_u8(d->to, ']');
+        return;
+    case BX_SUBSCRIPT: put_subscript(d, e); return;
+    case BX_ANY:
+        buf_u8(d->to, '(');
+        put(d, e->args[0]);
+        buf_printf(d->to, " %s %s (", func_def(e->func)->name, e->negated ? "ALL" : "ANY");
+        put(d, e->args[1]);
+        buf_str(d->to, "))");
+        return;
+    case BX_ITEM: return; /* below BX_ANY only */
     case BX_WINDOW: buf_printf(d->to, "window %u", e->index + 1); return;
     }
     buf_str(d->to, "?");

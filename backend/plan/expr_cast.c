@@ -27,6 +27,8 @@ is_time(TypeId t)
 bool
 expr_cast_steady(TypeId from, TypeId to)
 {
+    from = type_element(from);
+    to = type_element(to);
     if (is_string(from) && is_time(to))
         return false;
     if (from == TYPE_TIMESTAMPTZ || to == TYPE_TIMESTAMPTZ || (from == TYPE_TIME && to == TYPE_TIMETZ))
@@ -219,6 +221,15 @@ to_string(Compiler *c, const BExpr *e, Operand o)
     return from == TYPE_NAME ? o : expr_row_cast(c, o, PHYS_STR, 0, cast_value_row, cast_param(c, e));
 }
 
+/* The cast of an array changes nothing in its elements. */
+static bool
+same_array(TypeId from, TypeId to, i32 typmod)
+{
+    TypeId f = type_element(from), t = type_element(to);
+    bool texts = (f == TYPE_TEXT || f == TYPE_VARCHAR || f == TYPE_NAME) && (t == TYPE_TEXT || t == TYPE_VARCHAR);
+    return typmod < 0 && (from == to || texts);
+}
+
 Operand
 expr_cast(Compiler *c, const BExpr *e)
 {
@@ -231,6 +242,8 @@ expr_cast(Compiler *c, const BExpr *e)
         return to_numeric(c, e, o);
     if (is_string(to))
         return to_string(c, e, o);
+    if (type_is_array(from) && type_is_array(to) && !same_array(from, to, e->typmod))
+        return expr_row_cast(c, o, PHYS_STR, 0, cast_value_row, cast_param(c, e));
     bool rounds = type_has_precision(to) ? e->typmod >= 0 && e->typmod < 6 : to == TYPE_INTERVAL && e->typmod >= 0;
     if (from == to && !rounds)
         return o;

@@ -171,7 +171,10 @@ foldable(const BExpr *e)
 {
     switch (e->kind) {
     case BX_CONST: return true;
-    case BX_PARAM: case BX_COLUMN: case BX_AGG: case BX_GROUP: case BX_IN_SET: case BX_SUBQUERY: case BX_WINDOW: return false;
+    case BX_PARAM: case BX_COLUMN: case BX_AGG: case BX_GROUP: case BX_IN_SET: case BX_SUBQUERY: case BX_WINDOW: case BX_ITEM:
+        return false;
+    case BX_ANY:
+        return foldable(e->args[0]) && foldable(e->args[1]) && bexpr_volatility(e->args[2]) == FUNC_IMMUTABLE;
     case BX_FUNC:
         if (func_def(e->func)->volatility != FUNC_IMMUTABLE)
             return false;
@@ -181,7 +184,7 @@ foldable(const BExpr *e)
             return false;
         break;
     case BX_AND: case BX_OR: case BX_NOT: case BX_IS_NULL: case BX_IS_BOOL: case BX_DISTINCT: case BX_CASE: case BX_COALESCE:
-    case BX_NULLIF: case BX_GREATEST: case BX_IN:
+    case BX_NULLIF: case BX_GREATEST: case BX_IN: case BX_ARRAY: case BX_SUBSCRIPT:
         break;
     }
     for (u32 i = 0; i < e->arg_count; i++)
@@ -309,7 +312,7 @@ is_bool(Compiler *c, const BExpr *e)
 static Operand
 distinct(Compiler *c, const BExpr *e)
 {
-    Operand a = expr_node(c, e->args[0]), b = expr_node(c, e->args[1]), eq = expr_compare(c, func_def(e->func), a, b);
+    Operand a = expr_node(c, e->args[0]), b = expr_node(c, e->args[1]), eq = expr_compare(c, func_def(e->func), e->args[0]->type, a, b);
     Operand o = {.reg = expr_new_reg(c, PHYS_BOOL, 0), .phys = PHYS_BOOL, .steady = a.steady && b.steady};
     Ins *i = expr_emit(c, INS_DISTINCT, o.reg);
     i->args[0] = a.reg;
@@ -323,7 +326,7 @@ distinct(Compiler *c, const BExpr *e)
 static Operand
 nullif(Compiler *c, const BExpr *e)
 {
-    Operand a = expr_node(c, e->args[0]), b = expr_node(c, e->args[1]), eq = expr_compare(c, func_def(e->func), a, b),
+    Operand a = expr_node(c, e->args[0]), b = expr_node(c, e->args[1]), eq = expr_compare(c, func_def(e->func), e->args[0]->type, a, b),
         o = a;
     o.reg = expr_new_reg(c, a.phys, a.scale);
     o.steady = a.steady && b.steady;
@@ -446,9 +449,9 @@ in_list(Compiler *c, const BExpr *e)
     Operand x = expr_node(c, e->args[0]), o;
     if (!expr_in_set(c, e, x, &o)) {
         const FuncDef *eq = func_def(e->func);
-        o = expr_compare(c, eq, x, expr_node(c, e->args[1]));
+        o = expr_compare(c, eq, e->args[0]->type, x, expr_node(c, e->args[1]));
         for (u32 k = 2; k < e->arg_count; k++)
-            o = truth(c, INS_OR, o, expr_compare(c, eq, x, expr_node(c, e->args[k])));
+            o = truth(c, INS_OR, o, expr_compare(c, eq, e->args[0]->type, x, expr_node(c, e->args[k])));
     }
     return e->negated ? negate(c, o) : o;
 }
@@ -504,6 +507,9 @@ expr_node(Compiler *c, const BExpr *e)
     case BX_GREATEST: return greatest(c, e);
     case BX_IN: return in_list(c, e);
     case BX_IN_SET: case BX_SUBQUERY: return subquery(c, e);
+    case BX_ARRAY: case BX_SUBSCRIPT: return expr_array(c, e);
+    case BX_ANY: return expr_any(c, e);
+    case BX_ITEM: return c->items[e->index];
     }
     err_throw_at(e->position, ERR_FEATURE_NOT_SUPPORTED, "this kind of expression is not supported yet");
 }

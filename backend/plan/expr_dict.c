@@ -40,6 +40,7 @@ one_text_column(const BExpr *e, const BExpr **found)
     case BX_SUBQUERY: case BX_WINDOW: return false;
     case BX_CAST: case BX_AND: case BX_OR: case BX_NOT: case BX_IS_NULL: case BX_IS_BOOL: case BX_DISTINCT: case BX_CASE: case BX_COALESCE:
     case BX_NULLIF: case BX_GREATEST: case BX_IN: case BX_IN_SET:
+    case BX_ARRAY: case BX_SUBSCRIPT: case BX_ANY: case BX_ITEM:
         break;
     }
     for (u32 i = 0; i < e->arg_count; i++)

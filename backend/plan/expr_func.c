@@ -40,7 +40,8 @@ expr_may_fail(const BExpr *e)
 {
     switch (e->kind) {
     case BX_CONST: case BX_PARAM: case BX_COLUMN: case BX_AGG: case BX_GROUP: case BX_WINDOW: return false;
-    case BX_SUBQUERY: return true;
+    case BX_SUBQUERY: case BX_ARRAY: case BX_SUBSCRIPT: return true;
+    case BX_ITEM: return false;
     case BX_FUNC: {
         const FuncDef *f = func_def(e->func);
         bool constant_pattern = (f->op == FOP_LIKE || f->op == FOP_NOT_LIKE) && e->args[1]->kind == BX_CONST;
@@ -119,6 +120,28 @@ emit_rows(Compiler *c, const FuncDef *f, const Operand *args, u32 count, KernRow
     i->strict = f->strict;
     i->arg_count = (u8)count;
     for (u32 k = 0; k < count; k++) {
+        i->args[k] = args[k].reg;
+        o.steady &= args[k].steady;
+    }
+    return o;
+}
+
+/* A function of any type, told what the types are. */
+static Operand
+emit_poly(Compiler *c, const FuncDef *f, const Operand *args, const PolyTypes *types, KernRow row)
+{
+    PolyTypes *p = ARENA_NEW(c->arena, PolyTypes);
+    *p = *types;
+    Operand o = {.phys = p->ret == TYPE_NUMERIC ? PHYS_NUM : phys_of(p->ret, -1), .digits = 38, .steady = true};
+    o.reg = expr_new_reg(c, o.phys, 0);
+    Ins *i = expr_emit(c, INS_ROWS, o.reg);
+    i->row = row;
+    i->def = f;
+    i->type = p->ret;
+    i->param = p;
+    i->strict = f->strict;
+    i->arg_count = f->arg_count;
+    for (u32 k = 0; k < f->arg_count; k++) {
         i->args[k] = args[k].reg;
         o.steady &= args[k].steady;
     }
@@ -283,11 +306,13 @@ compare_times(Compiler *c, CompareOp op, TypeId at, TypeId bt, Operand a, Operan
 }
 
 Operand
-expr_compare(Compiler *c, const FuncDef *f, Operand a, Operand b)
+expr_compare(Compiler *c, const FuncDef *f, TypeId type, Operand a, Operand b)
 {
     CompareOp op = expr_compare_op(f->op);
     if (expr_known_null(c, a) || expr_known_null(c, b))
         return expr_null(c, TYPE_BOOL, -1);
+    if (type_is_array(type) && !type_bytes_tell(type))
+        return emit_poly(c, f, (Operand[]){a, b}, &(PolyTypes){.args = {type, type}, .ret = TYPE_BOOL}, array_row(f->op));
     switch ((int)f->args[0]) {
     case TYPE_NUMERIC: return compare_numeric(c, op, a, b);
     case TYPE_INT2: case TYPE_INT4: case TYPE_INT8: case TYPE_FLOAT4: case TYPE_FLOAT8:
@@ -339,7 +364,14 @@ expr_function(Compiler *c, const BExpr *e)
     if (null && f->strict && f->volatility < FUNC_VOLATILE)
         return expr_null(c, e->type, e->typmod);
     if (is_compare(f->op))
-        return expr_compare(c, f, args[0], args[1]);
+        return expr_compare(c, f, e->args[0]->type, args[0], args[1]);
+    KernRow array = array_row(f->op);
+    if (array) {
+        PolyTypes types = {.ret = e->type};
+        for (u32 k = 0; k < e->arg_count; k++)
+            types.args[k] = e->args[k]->type;
+        return emit_poly(c, f, args, &types, array);
+    }
     if (f->ret == TYPE_NUMERIC && f->op != FOP_EXTRACT)
         return numeric_function(c, f, args, e->arg_count);
     if (is_arith(f->op))

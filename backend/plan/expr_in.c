@@ -89,7 +89,7 @@ expr_in_set(Compiler *c, const BExpr *e, Operand x, Operand *ret)
     bool integer = x.phys == PHYS_I16 || x.phys == PHYS_I32 || x.phys == PHYS_I64 || x.phys == PHYS_D64;
     const FuncDef *eq = func_def(e->func);
     if (e->arg_count - 1 < SET_MIN_ITEMS || !(integer || x.phys == PHYS_STR) || x.steady || eq->args[0] != eq->args[1] ||
-        eq->args[0] == TYPE_JSONB)
+        !type_bytes_tell(e->args[0]->type))
         return false;
     for (u32 k = 1; k < e->arg_count; k++)
         if (e->args[k]->kind != BX_CONST || (x.phys != PHYS_D64 && !e->args[k]->value.is_null &&

@@ -50,6 +50,9 @@ typedef enum InsKind {
     INS_IN_SET,   /* set */
     INS_DICT,     /* dict */
     INS_SUBQUERY, /* index: of the statement's subqueries; param: SubArgs */
+    INS_ARRAY,    /* param: ArrayArgs */
+    INS_SUBSCRIPT, /* param: ArrayArgs; negated: a slice */
+    INS_ANY,      /* param: ArrayArgs; negated: ALL; block 0: the comparison */
 } InsKind;
 
 struct ExprSet;
@@ -58,6 +61,17 @@ typedef struct SubArgs {
     u32 count;
     Reg *regs;
 } SubArgs;
+
+/* Of ARRAY, SUBSCRIPT, ANY. */
+typedef struct ArrayArgs {
+    u32 count;
+    Reg *regs;
+    TypeId *types;
+    const BExpr *expr;
+    Reg item;     /* ANY: gets the element at hand */
+    bool use_set; /* ANY: equality that a hash set can tell, when the array is a constant */
+    u32 slot;     /* ANY: of ExprState.anys */
+} ArrayArgs;
 
 typedef struct Block {
     struct Ins *ins;
@@ -110,6 +124,7 @@ struct ExprProg {
     TypeId type;
     i32 typmod;
     u32 dict_count;
+    u32 any_count;
     u32 param_count;         /* highest parameter + 1 */
 };
 
@@ -131,6 +146,7 @@ typedef struct Compiler {
     Block *block;       /* where instructions go */
     u32 reg_capacity;
     bool no_fold;
+    Operand items[2];   /* inside the comparison of ANY: BX_ITEM */
     /* inside a DictTest: this leaf is the register */
     const BExpr *dict_leaf;
     /* column loads of the current block */
@@ -153,7 +169,8 @@ bool expr_known(const Compiler *c, Operand o);      /* constant when compiling *
 bool expr_known_null(const Compiler *c, Operand o);
 /* expr_func.c */
 Operand expr_function(Compiler *c, const BExpr *e);
-Operand expr_compare(Compiler *c, const FuncDef *f, Operand a, Operand b);
+/* of values of this type (which the function may leave open) */
+Operand expr_compare(Compiler *c, const FuncDef *f, TypeId type, Operand a, Operand b);
 bool expr_may_fail(const BExpr *e);
 CompareOp expr_compare_op(FuncOp op);
 /* expr_cast.c */
@@ -174,6 +191,9 @@ expr_decimal_phys(u32 digits, u32 scale)
 bool expr_in_set(Compiler *c, const BExpr *e, Operand x, Operand *ret);
 void expr_set_test(const struct ExprSet *set, const Vec *v, u32 count, u8 *ret, u8 *ret_nulls);
 bool expr_set_has_null(const struct ExprSet *set);
+/* expr_array.c */
+Operand expr_array(Compiler *c, const BExpr *e); /* ARRAY[…], subscripts */
+Operand expr_any(Compiler *c, const BExpr *e);
 /* expr_dict.c */
 bool expr_dict(Compiler *c, const BExpr *e, Operand *ret);
 
@@ -204,6 +224,7 @@ struct ExprState {
     const KernTable *kern;
     RegState *regs;
     DictCache *dicts;
+    struct AnySet **anys;
     u64 random[2];
     Arena *scratch; /* of the running call */
     Error error;
@@ -222,6 +243,9 @@ bool expr_run(ExprState *s, const Block *b, const Frame *f);
 void *expr_result(ExprState *s, Reg r, u32 rows, bool is_const);
 u8 *expr_result_nulls(ExprState *s, Reg r, u32 rows);
 bool expr_run_dict(ExprState *s, const Ins *ins, const Frame *f);
+bool expr_run_array(ExprState *s, const Ins *ins, const Frame *f);
+bool expr_run_subscript(ExprState *s, const Ins *ins, const Frame *f);
+bool expr_run_any(ExprState *s, const Ins *ins, const Frame *f);
 bool expr_run_session(ExprState *s, const Ins *ins, const Frame *f);
 /* Gathers a column of the frame; text is decoded unless keep_codes. */
 void expr_load(ExprState *s, Reg ret, u32 column, const Frame *f);

@@ -579,6 +579,9 @@ run_ins(ExprState *s, const Ins *ins, const Frame *f)
     case INS_IN_SET: return run_in_set(s, ins, f);
     case INS_DICT: return expr_run_dict(s, ins, f);
     case INS_SUBQUERY: return run_subquery(s, ins, f);
+    case INS_ARRAY: return expr_run_array(s, ins, f);
+    case INS_SUBSCRIPT: return expr_run_subscript(s, ins, f);
+    case INS_ANY: return expr_run_any(s, ins, f);
     }
     return true;
 }
@@ -612,6 +615,7 @@ expr_state(Arena *a, const ExprProg *p, const ExprEnv *env_of)
                        .null_mask = info->is_null ? ONE_NULL : NULL};
     }
     s->dicts = arena_zalloc(a, p->dict_count * sizeof *s->dicts);
+    s->anys = arena_zalloc(a, p->any_count * sizeof *s->anys);
     return s;
 }
 

@@ -168,8 +168,8 @@ plan_need_equality(TypeId type, i32 typmod, u32 position)
 {
     if (type == TYPE_JSON)
         err_throw_at(position, ERR_UNDEFINED_FUNCTION, "could not identify an equality operator for type json");
-    if (type == TYPE_JSONB)
-        err_throw_at(position, ERR_FEATURE_NOT_SUPPORTED, "grouping by values of type jsonb is not supported yet");
+    if (!type_bytes_tell(type))
+        err_throw_at(position, ERR_FEATURE_NOT_SUPPORTED, "grouping by values of type %s is not supported yet", type_name(type));
     if (type == TYPE_BPCHAR && typmod < 0) { /* equal ones may have different numbers of blanks */
         Error err;
         error_set(&err, ERR_FEATURE_NOT_SUPPORTED, "grouping by values of type character without a length is not supported yet");
@@ -327,14 +327,21 @@ node_over(Planner *p, PlanNodeKind kind, PlanNode *input)
     return n;
 }
 
+/* Sorting compares bytes. */
+static void
+need_order(TypeId type)
+{
+    if (!type_bytes_tell(type))
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "ordering by values of type %s is not supported yet", type_name(type));
+}
+
 static void
 set_sort_keys(Planner *p, const BQuery *q, PlanNode *n, const u16 *columns)
 {
     n->sort.key_count = q->order_count;
     n->sort.keys = ARENA_ARRAY(p->arena, PlanSortKey, q->order_count);
     for (u32 i = 0; i < q->order_count; i++)
-        if (n->left->slots[columns ? columns[i] : q->order_by[i].target].type == TYPE_JSONB)
-            err_throw(ERR_FEATURE_NOT_SUPPORTED, "ordering by values of type jsonb is not supported yet");
+        need_order(n->left->slots[columns ? columns[i] : q->order_by[i].target].type);
     for (u32 i = 0; i < q->order_count; i++)
         n->sort.keys[i] = (PlanSortKey){columns ? columns[i] : (u16)q->order_by[i].target, q->order_by[i].descending, q->order_by[i].nulls_first};
     n->rows = n->left->rows;

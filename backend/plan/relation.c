@@ -195,13 +195,13 @@ range_phys(u8 phys)
     return phys == PHYS_BOOL || phys == PHYS_I16 || phys == PHYS_I32 || phys == PHYS_I64 || phys == PHYS_D64;
 }
 
-/* The only column an expression refers to, of this relation and of a text type; false when there is none or more. A dictionary may hold texts that
- * are in no row and no jsonb. */
+/* The only column an expression refers to, of this relation and of a text type, no array; false when there is none or more. A dictionary may hold
+ * texts that are in no row and no jsonb. */
 static bool
 single_text_column(const BExpr *e, const TableDef *t, const BExpr **ret)
 {
     if (e->kind == BX_COLUMN) {
-        if (e->column >= BCOL_CTID || t->columns[e->column].phys != PHYS_STR || t->columns[e->column].type == TYPE_JSONB || (*ret && (*ret)->column != e->column))
+        if (e->column >= BCOL_CTID || t->columns[e->column].phys != PHYS_STR || !type_bytes_tell((TypeId)t->columns[e->column].type) || type_is_array((TypeId)t->columns[e->column].type) || (*ret && (*ret)->column != e->column))
             return false;
         *ret = e;
         return true;

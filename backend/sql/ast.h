@@ -73,10 +73,10 @@ typedef enum AExprKind {
     AX_EXISTS,   /* select */
     AX_IN_QUERY, /* args[0] IN (select); negated */
     AX_QUANTIFIED, /* args[0] text ANY (select | args[1]); negated = ALL */
-    AX_ARRAY,    /* ARRAY[…] or ARRAY(select) */
+    AX_ARRAY,    /* ARRAY(select), or ARRAY[args]: inner brackets are AX_ARRAY, too */
     AX_ROW,
     AX_COLLATE,  /* args[0], name */
-    AX_SUBSCRIPT,
+    AX_SUBSCRIPT, /* args[0] [ args[1] ], or with star args[0] [ args[1] : args[2] ], NULL: not given */
     AX_FIELD,    /* (args[0]).text; star */
     AX_GROUPING,
     AX_UNSUPPORTED, /* text names the feature */

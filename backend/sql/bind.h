@@ -169,6 +169,21 @@ BExpr *bind_window_aggregate(Scope *s, const AExpr *call, const BAgg *agg);
 /* A call with OVER may stand here, else 42P20. */
 void bind_check_window_place(Scope *s, const AExpr *call);
 
+/* ---- bind_array.c ---- */
+/* wanted: the array type that a cast around it names, else TYPE_INVALID. */
+BExpr *bind_array(Scope *s, const AExpr *e, TypeId wanted, i32 typmod);
+BExpr *bind_subscript(Scope *s, const AExpr *e);
+BExpr *bind_any(Scope *s, const AExpr *e);
+/* e says operator and place. */
+BExpr *bind_any_of(Binder *b, const AExpr *e, BExpr *left, BExpr *array);
+
+/* ---- bind_poly.c ---- */
+bool poly_is(TypeId t);
+/* Can these be the arguments of a function that is declared so? Looks at the polymorphic ones only. */
+bool poly_fits(const TypeId *in, const TypeId *declared, u32 n);
+/* The types of arguments and result in this call. Throws 42804. */
+TypeId poly_resolve(const TypeId *in, const FuncDef *f, TypeId *args);
+
 /* ---- bind_row.c: constructs that take rows apart ---- */
 BExpr *bind_row_compare(Scope *s, const AExpr *e);
 BExpr *bind_in(Scope *s, const AExpr *e);

@@ -31,7 +31,7 @@ all_convert(const TypeId *in, const TypeId *to, u32 n)
     for (u32 i = 0; i < n; i++)
         if (!coerce_allowed(in[i], to[i], CAST_IMPLICIT))
             return false;
-    return true;
+    return poly_fits(in, to, n);
 }
 
 /* Keep the candidates that score highest; preferred also counts preferred types of the argument's category. */
@@ -171,12 +171,15 @@ choose_func(const FuncDef *rows, u32 count, const TypeId *in, u32 n)
 static BExpr *
 make_func(Binder *b, const FuncDef *f, BExpr **args, u32 n, u32 position)
 {
-    BExpr *e = bind_new(b, BX_FUNC, f->ret, position);
+    TypeId in[FUNC_MAX_ARGS] = {0}, to[FUNC_MAX_ARGS];
+    for (u32 i = 0; i < n; i++)
+        in[i] = args[i]->type;
+    BExpr *e = bind_new(b, BX_FUNC, poly_resolve(in, f, to), position);
     e->func = f->id;
     e->arg_count = n;
     e->args = ARENA_ARRAY(b->arena, BExpr *, n);
     for (u32 i = 0; i < n; i++) {
-        e->args[i] = coerce_type(b, args[i], f->args[i], CAST_IMPLICIT);
+        e->args[i] = coerce_type(b, args[i], to[i], CAST_IMPLICIT);
         if (args[i]->position && (!e->position || args[i]->position < e->position))
             e->position = args[i]->position;
     }
@@ -213,6 +216,8 @@ static void
 concat_anything(Binder *b, BExpr **left, BExpr **right)
 {
     bool unknown = (*left)->type == TYPE_UNKNOWN || (*right)->type == TYPE_UNKNOWN;
+    if (type_is_array((*left)->type) || type_is_array((*right)->type))
+        return;
     if (unknown && ((*left)->type == TYPE_BYTEA || (*right)->type == TYPE_BYTEA || (*left)->type == TYPE_JSONB || (*right)->type == TYPE_JSONB)) /* have a || of their own */
         return;
     if (!is_string(*left) && is_string(*right))
@@ -320,8 +325,10 @@ FuncId
 bind_equality(Binder *b, BExpr **left, BExpr **right, u32 at)
 {
     const FuncDef *f = settle_blanks(b, find_operator(b, STR_LIT("="), left, right, at), left, right);
-    *left = coerce_type(b, *left, f->args[0], CAST_IMPLICIT);
-    *right = coerce_type(b, *right, f->args[1], CAST_IMPLICIT);
+    TypeId in[2] = {(*left)->type, (*right)->type}, to[2];
+    poly_resolve(in, f, to);
+    *left = coerce_type(b, *left, to[0], CAST_IMPLICIT);
+    *right = coerce_type(b, *right, to[1], CAST_IMPLICIT);
     return f->id;
 }
 
@@ -356,14 +363,14 @@ static void
 refuse_later_function(Binder *b, const AExpr *call, Str name)
 {
     static const char *const later[] = {
-        "array_agg", "array_append", "array_length", "array_position", "array_remove", "array_to_string", "bit_and", "bit_or", "corr",
+        "array_agg", "bit_and", "bit_or", "corr",
         "currval", "date_bin", "format",
         "generate_series", "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "last_value",
         "lastval", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description", "overlay",
         "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
         "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
         "row_to_json", "setval", "similar_to_escape", "stddev", "stddev_pop", "stddev_samp", "string_agg",
-        "string_to_array", "to_char", "to_date", "to_json", "to_number", "unnest", "var_pop", "var_samp", "variance",
+        "to_char", "to_date", "to_json", "to_number", "unnest", "var_pop", "var_samp", "variance",
         "width_bucket",
     };
     for (u32 i = 0; i < COUNT_OF(later); i++)

@@ -20,6 +20,10 @@ cast_path(TypeId from, TypeId to, CastContext context)
 {
     if (from == to)
         return PATH_SAME;
+    if (poly_is(to)) /* whether it fits is a matter of all arguments: poly_fits */
+        return context == CAST_IMPLICIT && !poly_is(from) ? PATH_SAME : PATH_NONE;
+    if (type_is_array(from) && type_is_array(to))
+        return cast_path(type_element(from), type_element(to), context);
     for (u32 i = 0; i < COUNT_OF(CASTS); i++)
         if (CASTS[i].from == from && CASTS[i].to == to)
             return context >= CASTS[i].context ? CASTS[i].path : PATH_NONE;
@@ -181,7 +185,7 @@ coerce_to_common(Binder *b, BExpr *e, TypeId to, const char *construct)
 
 /* Types of PostgreSQL that a column or a cast may name and that come later. */
 static const char *const LATER_TYPES[] = {
-    "abstime", "aclitem", "anyarray", "anyelement", "bit", "box", "cid", "cidr", "circle", "cstring", "daterange", "inet",
+    "abstime", "aclitem", "bit", "box", "cid", "cidr", "circle", "cstring", "daterange", "inet",
     "int2vector", "int4range", "int8range", "jsonpath", "line", "lseg", "macaddr", "macaddr8", "money",
     "numrange", "oidvector", "path", "pg_lsn", "pg_node_tree", "point", "polygon", "record", "refcursor", "regclass", "regcollation",
     "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc", "regprocedure", "regrole", "regtype", "serial",
@@ -255,6 +259,7 @@ type_modifiers(Binder *b, const ATypeName *t, TypeId type)
 {
     if (!t->with_mods)
         return -1;
+    type = type_element(type);
     if (type == TYPE_NUMERIC)
         return numeric_modifiers(b, t);
     if (type_has_length(type)) {
@@ -278,6 +283,20 @@ type_modifiers(Binder *b, const ATypeName *t, TypeId type)
     bind_fail(b, t->at, ERR_SYNTAX_ERROR, "type modifier is not allowed for type \"%s\"", type_internal_name(type));
 }
 
+/* By the name of pg_type; TYPE_INVALID: there is none, or no array of it. */
+static TypeId
+find_type(Str name, bool array)
+{
+    for (int k = TYPE_INVALID + 1; k < TYPE_COUNT; k++) {
+        TypeId t = (TypeId)k, a = type_array(t);
+        if (str_eq(name, str_of(type_internal_name(t))))
+            return array ? a : t;
+        if (a && str_eq(name, str_of(type_internal_name(a)))) /* _int4, and _int4[] is the same */
+            return a;
+    }
+    return TYPE_INVALID;
+}
+
 TypeId
 bind_type(Binder *b, const ATypeName *t, i32 *typmod)
 {
@@ -290,14 +309,12 @@ bind_type(Binder *b, const ATypeName *t, i32 *typmod)
             bind_fail(b, t->at, ERR_INVALID_SCHEMA_NAME, "schema \"%.*s\" does not exist", (int)n->parts[0].len, n->parts[0].ptr);
         bind_fail(b, t->at, ERR_UNDEFINED_OBJECT, "type \"%s\" does not exist", bind_name_text(b, n));
     }
-    TypeId type = TYPE_INVALID;
-    for (int k = TYPE_INVALID + 1; k < TYPE_COUNT && !type; k++)
-        if (str_eq(name, str_of(type_internal_name((TypeId)k))))
-            type = (TypeId)k;
-    if (!type || t->array || t->setof) {
+    TypeId type = find_type(name, t->array);
+    if (!type || t->setof) {
+        const char *array = t->array ? "[]" : "";
         if (type || t->system || is_later_type(name))
-            bind_fail(b, t->at, ERR_FEATURE_NOT_SUPPORTED, "type %.*s%s is not supported yet", (int)name.len, name.ptr, t->array ? "[]" : "");
-        bind_fail(b, t->at, ERR_UNDEFINED_OBJECT, "type \"%s\" does not exist", bind_name_text(b, n));
+            bind_fail(b, t->at, ERR_FEATURE_NOT_SUPPORTED, "type %.*s%s is not supported yet", (int)name.len, name.ptr, array);
+        bind_fail(b, t->at, ERR_UNDEFINED_OBJECT, "type \"%s%s\" does not exist", bind_name_text(b, n), array);
     }
     *typmod = type_modifiers(b, t, type);
     return type;

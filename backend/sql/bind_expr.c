@@ -173,8 +173,8 @@ bind_list_form(Scope *s, const AExpr *e, BExprKind kind, const char *construct)
     r->type = coerce_common_type(r->args, e->arg_count, construct);
     if (kind == BX_GREATEST && r->type == TYPE_JSON)
         err_throw(ERR_UNDEFINED_FUNCTION, "could not identify a comparison function for type json");
-    if (kind == BX_GREATEST && r->type == TYPE_JSONB)
-        bind_unsupported(s->b, e->at, "the greatest or least jsonb");
+    if (kind == BX_GREATEST && !type_bytes_tell(r->type))
+        bind_unsupported(s->b, e->at, arena_printf(s->b->arena, "the greatest or least %s", type_name(r->type)));
     for (u32 i = 0; i < e->arg_count; i++)
         r->args[i] = coerce_to_common(s->b, r->args[i], r->type, construct);
     return r;
@@ -199,7 +199,8 @@ bind_cast(Scope *s, const AExpr *e)
     Binder *b = s->b;
     i32 typmod;
     TypeId to = bind_type(b, e->type, &typmod);
-    BExpr *arg = bind_expr(s, e->args[0]);
+    bool array = type_is_array(to) && e->args[0]->kind == AX_ARRAY && !e->args[0]->select;
+    BExpr *arg = array ? bind_array(s, e->args[0], to, typmod) : bind_expr(s, e->args[0]);
     BExpr *r = coerce_to_target(b, arg, to, typmod, CAST_EXPLICIT);
     u32 at = e->at != NO_LOCATION ? e->at : e->type->at;
     if (!r)
@@ -314,10 +315,6 @@ static BExpr *
 bind_unsupported_expr(Scope *s, const AExpr *e)
 {
     switch (e->kind) {
-    case AX_QUANTIFIED:
-        bind_unsupported(s->b, e->at, "an array");
-    case AX_ARRAY: case AX_SUBSCRIPT:
-        bind_unsupported(s->b, e->at, "an array");
     case AX_FIELD:
         bind_unsupported(s->b, e->at, "a composite type");
     case AX_ROW:
@@ -389,9 +386,12 @@ bind_kind(Scope *s, const AExpr *e)
     case AX_SUBQUERY: case AX_EXISTS: case AX_IN_QUERY:
         return bind_subquery(s, e);
     case AX_QUANTIFIED:
-        return e->select ? bind_subquery(s, e) : bind_unsupported_expr(s, e);
-    case AX_BITS: case AX_DEFAULT: case AX_ARRAY: case AX_ROW:
-    case AX_SUBSCRIPT: case AX_FIELD: case AX_GROUPING: case AX_UNSUPPORTED:
+        return e->select ? bind_subquery(s, e) : bind_any(s, e);
+    case AX_ARRAY:
+        return e->select ? bind_subquery(s, e) : bind_array(s, e, TYPE_INVALID, -1);
+    case AX_SUBSCRIPT:
+        return bind_subscript(s, e);
+    case AX_BITS: case AX_DEFAULT: case AX_ROW: case AX_FIELD: case AX_GROUPING: case AX_UNSUPPORTED:
     default:
         return bind_unsupported_expr(s, e);
     }

@@ -171,6 +171,14 @@ make_comparable(Scope *s, BExpr **left, BExpr **right, u32 at)
     *right = coerce_to_common(b, *right, type, "IN");
 }
 
+/* The set of an IN subquery compares bytes. */
+static void
+need_bytes(Scope *s, TypeId type, u32 at)
+{
+    if (!type_bytes_tell(type))
+        bind_unsupported(s->b, at, arena_printf(s->b->arena, "IN (subquery) of type %s", type_name(type)));
+}
+
 /* x IN (…), x = ANY (…): args[0]; a row of as many expressions as the subquery has columns. */
 static BExpr *
 bind_in_query(Scope *s, const AExpr *e, bool negated)
@@ -188,8 +196,36 @@ bind_in_query(Scope *s, const AExpr *e, bool negated)
         bind_fail(b, at, ERR_SYNTAX_ERROR, m > n ? "subquery has too many columns" : "subquery has too few columns");
     for (u32 i = 0; i < n; i++)
         make_comparable(s, &tests[i], &q->targets[i].expr, at);
+    for (u32 i = 0; i < n; i++)
+        need_bytes(s, tests[i]->type, at);
     BExpr *r = sub_node(s, BSUB_IN, q, &frame, tests, n, TYPE_BOOL, -1, bind_position(b, at));
     return negated ? not_node(b, r) : r;
+}
+
+/* ARRAY(SELECT …) */
+static BExpr *
+bind_array_query(Scope *s, const AExpr *e)
+{
+    Binder *b = s->b;
+    SubFrame frame;
+    BQuery *q = bind_framed(s, e->select, &frame);
+    if (bquery_visible(q) != 1)
+        bind_fail(b, e->at, ERR_SYNTAX_ERROR, "subquery must return only one column");
+    const BExpr *t = q->targets[0].expr;
+    TypeId type = type_is_array(t->type) ? t->type : type_array(t->type);
+    if (!type)
+        bind_fail(b, e->at, ERR_UNDEFINED_OBJECT, "could not find array type for data type %s", bind_type_name(t->type));
+    return sub_node(s, BSUB_ARRAY, q, &frame, NULL, 0, type, t->typmod, bind_position(b, e->at));
+}
+
+/* x < ALL (SELECT …) and the like: over the array of its values. */
+static BExpr *
+bind_any_query(Scope *s, const AExpr *e)
+{
+    if (e->args[0]->kind == AX_ROW)
+        bind_unsupported(s->b, e->at, "a row value");
+    BExpr *left = bind_expr(s, e->args[0]), *array = bind_array_query(s, e);
+    return bind_any_of(s->b, e, left, array);
 }
 
 BExpr *
@@ -202,11 +238,13 @@ bind_subquery(Scope *s, const AExpr *e)
         return bind_exists(s, e);
     case AX_IN_QUERY:
         return bind_in_query(s, e, e->negated);
+    case AX_ARRAY:
+        return bind_array_query(s, e);
     default: /* AX_QUANTIFIED */
         if (!e->negated && str_eq(e->text, STR_LIT("=")))
             return bind_in_query(s, e, false);
         if (e->negated && str_eq(e->text, STR_LIT("<>")))
             return bind_in_query(s, e, true);
-        bind_unsupported(s->b, e->at, arena_printf(s->b->arena, "%.*s %s (subquery)", (int)e->text.len, e->text.ptr, e->negated ? "ALL" : "ANY"));
+        return bind_any_query(s, e);
     }
 }

@@ -49,7 +49,7 @@ add_column(NewTable *n, const AColumnDef *c, u32 index)
         bind_unsupported(b, c->unsupported_at, c->unsupported);
     i32 typmod;
     TypeId type = bind_type(b, c->type, &typmod);
-    if (type == TYPE_UNKNOWN || type == TYPE_VOID)
+    if (type_category(type) == 'X' || type_category(type) == 'P')
         err_throw(ERR_INVALID_TABLE_DEFINITION, "column \"%.*s\" has pseudo-type %s", (int)c->name.len, c->name.ptr, type_name(type));
     if (!type_storable(type))
         bind_fail(b, c->type->at, ERR_FEATURE_NOT_SUPPORTED, "a column of type %s is not supported yet", type_name(type));
@@ -235,8 +235,8 @@ check_key_type(TypeId type)
     if (type == TYPE_JSON)
         bind_fail_hint(0, ERR_UNDEFINED_OBJECT, "You must specify an operator class for the index or define a default operator class for the data type.",
                        "data type json has no default operator class for access method \"btree\"");
-    if (type == TYPE_JSONB)
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, "a key of type jsonb is not supported yet");
+    if (phys_of(type, -1) == PHYS_STR && !type_bytes_tell(type))
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "a key of type %s is not supported yet", type_name(type));
 }
 
 static void

@@ -39,6 +39,10 @@ typedef enum BExprKind {
     BX_IN_SET,   /* args are a row of an IN subquery that captures nothing; index into BStmt.subs */
     BX_SUBQUERY, /* index into BStmt.subs; args: its tests (IN), then what it captures of the outer queries */
     BX_WINDOW,   /* only in targets: index into BQuery.win_calls */
+    BX_ARRAY,    /* n args of the element type; index 1: arrays, whose elements make one of a dimension more */
+    BX_SUBSCRIPT, /* args[0], an array, at args[1 …]; index: for slices (negated) a pair of bounds a dimension, bit k: args[1 + k] is not given */
+    BX_ANY,      /* args[0] op ANY (args[1]), the array; negated: ALL; args[2]: the comparison, over BX_ITEM */
+    BX_ITEM,     /* within the comparison of BX_ANY: index 0 its left side, 1 the element at hand */
 } BExprKind;
 
 struct BExpr {
@@ -217,6 +221,7 @@ struct BQuery {
 typedef enum BSubKind {
     BSUB_SCALAR, /* the value of its one row; NULL without a row; 21000 with more */
     BSUB_EXISTS,
+    BSUB_ARRAY,  /* the array of the values of its rows */
     BSUB_IN,     /* is a row of test_count values among its rows? */
 } BSubKind;
 typedef struct BSub {
@@ -227,7 +232,7 @@ typedef struct BSub {
     TypeId *capture_types;
     i32 *capture_typmods;
     u32 column;    /* SCALAR: which one is the value */
-    u32 result;    /* without captures, SCALAR and EXISTS: number of the extra parameter that gets the value */
+    u32 result;    /* without captures, but for IN: number of the extra parameter that gets the value */
 } BSub;
 enum { EXTRA_PARAM = 1 << 16 }; /* more parameters than a statement can have */
 

@@ -450,21 +450,23 @@ read_case(Parser *p)
     return e;
 }
 
-/* Inside ARRAY: [ … ], nested. */
-static void
-skip_array_elements(Parser *p)
+/* Behind ARRAY: [ … ], nested. */
+static AExpr *
+read_array_elements(Parser *p, u32 at)
 {
+    PtrList list = {0};
     parse_enter(p);
     parse_expect_char(p, '[');
+    bool nested = parse_is_char(p, '[');
     if (!parse_is_char(p, ']'))
-        do {
-            if (parse_is_char(p, '['))
-                skip_array_elements(p);
-            else
-                parse_expr(p);
-        } while (parse_try_char(p, ','));
+        do
+            ptrlist_add(p->arena, &list, nested ? read_array_elements(p, parse_at(p)) : parse_expr(p));
+        while (parse_try_char(p, ','));
     parse_expect_char(p, ']');
     parse_leave(p);
+    AExpr *e = parse_new(p, AX_ARRAY, at);
+    parse_set_args(p, e, &list);
+    return e;
 }
 
 /* EXISTS, ARRAY, ROW, GROUPING: each with its own parenthesis. */
@@ -480,11 +482,10 @@ read_keyword_form(Parser *p, Keyword k)
         e->select = parse_select_in_parens(p);
         return e;
     case KW_ARRAY:
+        if (!parse_is_char(p, '('))
+            return read_array_elements(p, at);
         e = parse_new(p, AX_ARRAY, at);
-        if (parse_is_char(p, '('))
-            e->select = parse_select_in_parens(p);
-        else
-            skip_array_elements(p);
+        e->select = parse_select_in_parens(p);
         return e;
     default:
         e = parse_new(p, k == KW_ROW ? AX_ROW : AX_GROUPING, at);
@@ -501,12 +502,14 @@ read_keyword_form(Parser *p, Keyword k)
 static AExpr *
 read_subscript(Parser *p, AExpr *left)
 {
-    AExpr *e = parse_with_args(p, AX_SUBSCRIPT, parse_take(p).at, 1, &left);
-    if (!parse_is_char(p, ':'))
-        parse_expr(p);
-    if (parse_try_char(p, ':') && !parse_is_char(p, ']'))
-        parse_expr(p);
+    u32 at = parse_take(p).at;
+    AExpr *args[] = {left, parse_is_char(p, ':') ? NULL : parse_expr(p), NULL};
+    bool slice = parse_try_char(p, ':');
+    if (slice && !parse_is_char(p, ']'))
+        args[2] = parse_expr(p);
     parse_expect_char(p, ']');
+    AExpr *e = parse_with_args(p, AX_SUBSCRIPT, at, slice ? 3 : 2, args);
+    e->star = slice;
     return e;
 }
 

@@ -116,6 +116,7 @@ typmod_is_valid(TypeId type, i32 typmod)
 {
     if (typmod == -1)
         return true;
+    type = type_element(type);
     if (type_has_length(type))
         return typmod > 4;
     if (type == TYPE_INTERVAL)

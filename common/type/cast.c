@@ -335,6 +335,8 @@ value_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId t, i32 typmod, 
         ;
     else if (is_text(t))
         ok = to_text(a, f, v, t, typmod, explicit_cast, &out, err);
+    else if (type_is_array(v->type) && type_is_array(t))
+        ok = array_cast(a, f, v, type_element(t), typmod, explicit_cast, &out.str, err);
     else if (is_text(v->type) && t == TYPE_INTERVAL) { /* read in full, then cut: the range gives no number its unit here */
         ok = value_in(a, f, t, -1, v->str, &out, err);
         out.interval = interval_fit(&out.interval, typmod);

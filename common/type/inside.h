@@ -110,6 +110,15 @@ bool inet_in(Arena *a, Str in, Str *ret, Error *err);
 bool inet_recv(Arena *a, const u8 *data, u32 len, Str *ret, Error *err);
 void inet_send(ByteBuf *to, Str text);
 
+/* array.c, array_io.c */
+int array_cmp(TypeId elem, Str x, Str y);
+bool array_in(Arena *a, const TypeFormat *f, TypeId elem, i32 typmod, Str in, Str *ret, Error *err);
+void array_out(ByteBuf *to, const TypeFormat *f, TypeId elem, Str bytes);
+bool array_recv(Arena *a, TypeId elem, i32 typmod, const u8 *data, u32 len, Str *ret, Error *err);
+void array_send(ByteBuf *to, TypeId elem, Str bytes);
+/* Element by element; v is an array. */
+bool array_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId to, i32 typmod, bool explicit_cast, Str *ret, Error *err);
+
 /* uuid.c */
 bool uuid_in(Str in, Pair *ret, Error *err);
 u32 uuid_out(const Pair *v, char *to);

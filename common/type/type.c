@@ -22,6 +22,13 @@ static const TypeFacts FACTS[TYPE_COUNT] = {
 #include "common/type/types.def"
 };
 
+/* Those of the arrays, by element type; no OID: there is none. */
+static const TypeFacts ARRAY_FACTS[TYPE_COUNT] = {
+#define SQL_TYPE(symbol, name, internal, oid, array, wire, category, preferred, storable) \
+    [TYPE_##symbol] = {name "[]", "_" internal, array, -1, 'A', false, storable},
+#include "common/type/types.def"
+};
+
 /* Spellings beside the two of types.def. */
 static const struct {
     const char *name;
@@ -34,7 +41,8 @@ static const struct {
 static const TypeFacts *
 facts_of(TypeId t)
 {
-    return &FACTS[(u32)t < TYPE_COUNT ? t : TYPE_INVALID];
+    TypeId elem = type_element(t);
+    return (u32)elem >= TYPE_COUNT ? &FACTS[TYPE_INVALID] : type_is_array(t) ? &ARRAY_FACTS[elem] : &FACTS[t];
 }
 
 const char *
@@ -73,6 +81,30 @@ type_preferred(TypeId t)
     return facts_of(t)->preferred;
 }
 
+TypeId
+type_array(TypeId elem)
+{
+    return (u32)elem < TYPE_COUNT && ARRAY_FACTS[elem].oid ? (TypeId)(elem + TYPE_ARRAY) : TYPE_INVALID;
+}
+
+bool
+type_bytes_tell(TypeId t)
+{
+    switch ((int)type_element(t)) {
+    case TYPE_JSON:
+    case TYPE_JSONB:
+        return false;
+    case TYPE_FLOAT4:
+    case TYPE_FLOAT8:
+    case TYPE_NUMERIC:
+    case TYPE_INTERVAL:
+    case TYPE_BPCHAR:
+        return !type_is_array(t);
+    default:
+        return true;
+    }
+}
+
 bool
 type_storable(TypeId t)
 {
@@ -85,6 +117,16 @@ type_has_precision(TypeId t)
     return t == TYPE_TIMESTAMP || t == TYPE_TIMESTAMPTZ || t == TYPE_TIME || t == TYPE_TIMETZ;
 }
 
+/* TYPE_INVALID: none has it. */
+static TypeId
+array_from_oid(u32 oid)
+{
+    for (u32 t = 1; t < TYPE_COUNT; t++)
+        if (oid && ARRAY_FACTS[t].oid == oid)
+            return (TypeId)(t + TYPE_ARRAY);
+    return TYPE_INVALID;
+}
+
 TypeId
 type_from_oid(u32 oid)
 {
@@ -94,16 +136,19 @@ type_from_oid(u32 oid)
         return TYPE_##symbol;
 #include "common/type/types.def"
     default:
-        return TYPE_INVALID;
+        return array_from_oid(oid);
     }
 }
 
 TypeId
 type_from_name(Str name)
 {
-    for (u32 t = 1; t < TYPE_COUNT; t++)
+    for (u32 t = 1; t < TYPE_COUNT; t++) {
         if (str_eq(name, str_of(FACTS[t].name)) || str_eq(name, str_of(FACTS[t].internal)))
             return (TypeId)t;
+        if (ARRAY_FACTS[t].oid && (str_eq(name, str_of(ARRAY_FACTS[t].name)) || str_eq(name, str_of(ARRAY_FACTS[t].internal))))
+            return (TypeId)(t + TYPE_ARRAY);
+    }
     for (u32 i = 0; i < COUNT_OF(ALIASES); i++)
         if (str_eq(name, str_of(ALIASES[i].name)))
             return ALIASES[i].type;
@@ -113,6 +158,8 @@ type_from_name(Str name)
 const char *
 type_format(Arena *a, TypeId t, i32 typmod)
 {
+    if (type_is_array(t))
+        return arena_printf(a, "%s[]", type_format(a, type_element(t), typmod));
     if (typmod < 0)
         return t == TYPE_BPCHAR ? "bpchar" : type_name(t);
     if (t == TYPE_NUMERIC && typmod >= 4)
@@ -135,6 +182,8 @@ type_format(Arena *a, TypeId t, i32 typmod)
 PhysType
 phys_of(TypeId t, i32 typmod)
 {
+    if (type_is_array(t))
+        return PHYS_STR;
     switch (t) {
     case TYPE_BOOL:
         return PHYS_BOOL;
@@ -174,6 +223,11 @@ phys_of(TypeId t, i32 typmod)
     case TYPE_NAME:
     case TYPE_UNKNOWN:
     case TYPE_VOID:
+    case TYPE_ANYELEMENT:
+    case TYPE_ANYARRAY:
+    case TYPE_ANYNONARRAY:
+    case TYPE_ANYCOMPATIBLE:
+    case TYPE_ANYCOMPATIBLEARRAY:
     case TYPE_INVALID:
     case TYPE_COUNT:
         break;

@@ -21,6 +21,7 @@
  *   interval                        PHYS_INTERVAL 16     struct Interval: equal values may differ in their bits
  *   uuid                            PHYS_PAIR     16     struct Pair: its bytes as one number, most significant first
  *   timetz                          PHYS_PAIR     16     the moment in UTC, then the zone, both biased: timetz_pack()
+ *   arrays                          PHYS_STR      16     the bytes of array.h; the typmod is that of the elements
  *
  * This room knows no table, no statement and no client.
  */
@@ -38,6 +39,13 @@ typedef enum TypeId {
 #include "common/type/types.def"
     TYPE_COUNT
 } TypeId;
+
+#define TYPE_ARRAY 0x80u /* added to a type: the array of it; a TypeId, too */
+_Static_assert(TYPE_COUNT <= TYPE_ARRAY, "types and their arrays");
+
+static inline bool type_is_array(TypeId t) { return (u32)t > TYPE_ARRAY; }
+/* The element's type of an array, any other type as it is. */
+static inline TypeId type_element(TypeId t) { return type_is_array(t) ? (TypeId)((u32)t - TYPE_ARRAY) : t; }
 
 typedef enum PhysType {
     PHYS_BOOL = 1,
@@ -140,6 +148,12 @@ bool type_preferred(TypeId t);
 bool type_storable(TypeId t);
 bool type_has_precision(TypeId t); /* times whose typmod is the number of decimals of a second, 0 … 6 */
 TypeId type_from_oid(u32 oid); /* TYPE_INVALID when unknown */
+/* The array type of an element type; TYPE_INVALID: there is none. */
+TypeId type_array(TypeId elem);
+/* Of a type held as PHYS_STR: equal values have equal bytes, and values are in the order of their bytes. */
+bool type_bytes_tell(TypeId t);
+/* Of a type held as PHYS_STR: its text form is its bytes, in valid UTF-8. */
+static inline bool type_is_its_text(TypeId t) { return t != TYPE_BYTEA && !type_is_array(t); }
 /* Any of PostgreSQL's spellings, lower case: "int", "int4", "integer", "float8", "decimal", "timestamp with time zone", … */
 TypeId type_from_name(Str name);
 /* Types whose typmod is a number of characters plus 4: character varying and character. */

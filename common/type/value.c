@@ -1,6 +1,6 @@
 /*
  * value.c
- *    Text and binary forms of values, one switch over types each.
+ *    Text and binary forms of values, one switch over types each; arrays go to array_io.c, which comes back here for their elements.
  *
  * phys_out and phys_send are the hot ones: result rows go from vectors straight into the send buffer, without a
  * Value and without printf. value_out and value_send bring a Value to its natural physical form and use them.
@@ -103,8 +103,8 @@ integer_in(TypeId t, Str in, Value *ret, Error *err)
     return true;
 }
 
-bool
-value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret, Error *err)
+static bool
+scalar_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret, Error *err)
 {
     Value v = {.type = t, .typmod = typmod};
     bool ok = false;
@@ -171,6 +171,13 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
     case TYPE_VOID:
         ok = true;
         break;
+    case TYPE_ANYELEMENT:
+    case TYPE_ANYARRAY:
+    case TYPE_ANYNONARRAY:
+    case TYPE_ANYCOMPATIBLE:
+    case TYPE_ANYCOMPATIBLEARRAY:
+        ok = error_set(err, ERR_FEATURE_NOT_SUPPORTED, "cannot accept a value of type %s", type_name(t));
+        break;
     case TYPE_INVALID:
     case TYPE_COUNT:
         ok = error_set(err, ERR_INTERNAL_ERROR, "no input function for type %u", (u32)t);
@@ -179,6 +186,18 @@ value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret
     if (ok)
         *ret = v;
     return ok;
+}
+
+bool
+value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret, Error *err)
+{
+    Value v = {.type = t, .typmod = typmod};
+    if (!type_is_array(t))
+        return scalar_in(a, f, t, typmod, in, ret, err);
+    if (!utf8_check(in, err) || !array_in(a, f, type_element(t), typmod, in, &v.str, err))
+        return false;
+    *ret = v;
+    return true;
 }
 
 /* "char" is the text's first byte, or \ooo for one that is not ASCII; nothing is 0. */
@@ -289,8 +308,8 @@ fixed_recv(TypeId t, i32 typmod, const u8 *data, Value *ret, Error *err)
     return true;
 }
 
-bool
-value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, Error *err)
+static bool
+scalar_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, Error *err)
 {
     Value v = {.type = t, .typmod = typmod};
     bool ok = false;
@@ -339,6 +358,13 @@ value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, 
     case TYPE_VOID:
         ok = true;
         break;
+    case TYPE_ANYELEMENT:
+    case TYPE_ANYARRAY:
+    case TYPE_ANYNONARRAY:
+    case TYPE_ANYCOMPATIBLE:
+    case TYPE_ANYCOMPATIBLEARRAY:
+        ok = error_set(err, ERR_FEATURE_NOT_SUPPORTED, "cannot accept a value of type %s", type_name(t));
+        break;
     case TYPE_INVALID:
     case TYPE_COUNT:
         ok = error_set(err, ERR_INTERNAL_ERROR, "no receive function for type %u", (u32)t);
@@ -347,6 +373,18 @@ value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, 
     if (ok)
         *ret = v;
     return ok;
+}
+
+bool
+value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, Error *err)
+{
+    Value v = {.type = t, .typmod = typmod};
+    if (!type_is_array(t))
+        return scalar_recv(a, t, typmod, data, len, ret, err);
+    if (!array_recv(a, type_element(t), typmod, data, len, &v.str, err))
+        return false;
+    *ret = v;
+    return true;
 }
 
 /* ---- writing ---- */
@@ -385,6 +423,8 @@ phys_out(ByteBuf *to, const TypeFormat *f, TypeId t, PhysType p, u32 scale, cons
         Str s = LOAD(Str, at);
         if (t == TYPE_BYTEA)
             bytea_out(to, f, s);
+        else if (type_is_array(t))
+            array_out(to, f, type_element(t), s);
         else
             buf_put(to, s.ptr, s.len);
         return;
@@ -513,7 +553,9 @@ phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at)
         Str s = LOAD(Str, at);
         if (t == TYPE_JSONB)
             buf_u8(to, JSONB_VERSION);
-        if (t == TYPE_INET)
+        if (type_is_array(t))
+            array_send(to, type_element(t), s);
+        else if (t == TYPE_INET)
             inet_send(to, s);
         else
             buf_put(to, s.ptr, s.len);
@@ -579,5 +621,5 @@ value_cmp(const Value *a, const Value *b)
     case PHYS_COUNT:
         break;
     }
-    return str_cmp(a->str, b->str);
+    return type_is_array(a->type) ? array_cmp(type_element(a->type), a->str, b->str) : str_cmp(a->str, b->str);
 }
