@@ -341,10 +341,20 @@ async def arrays():
     await ask("add_listener", db.add_listener, "channel", print)
 
 
+async def lookups():
+    section("codecs")
+    await db.set_type_codec("numeric", schema="pg_catalog", encoder=str, decoder=float, format="text")
+    await tell("SELECT $1::numeric + 1", 5)
+    await db.reset_type_codec("numeric", schema="pg_catalog")
+    await db.set_type_codec("jsonb", schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
+    await tell("SELECT $1::jsonb AS v", {"a": [1, None, "ä"]})
+    await db.reset_type_codec("jsonb", schema="pg_catalog")
+
+
 async def main():
     global db
     db = await asyncpg.connect()
-    for part in (connecting, both_ways, inference, statements, transactions, cursors, many, interrupted, notices, pools, arrays):
+    for part in (connecting, both_ways, inference, statements, transactions, cursors, many, interrupted, notices, pools, arrays, lookups):
         await part()
     await db.close()
 

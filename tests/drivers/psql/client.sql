@@ -153,6 +153,17 @@ COPY c TO STDOUT WITH CSV;
 \copy c TO program 'sort | tail -2'
 SELECT 1; COPY c TO STDOUT; SELECT 2;
 
+\echo == FETCH_COUNT
+\set FETCH_COUNT 2
+SELECT id, name FROM t ORDER BY id;
+SELECT id FROM t ORDER BY id \g | cat
+SELECT 10 / (1 - id) FROM t ORDER BY id;
+UPDATE t SET amount = 1 WHERE id = 1 RETURNING id;
+BEGIN;
+SELECT id FROM t ORDER BY id;
+COMMIT;
+\set FETCH_COUNT 0
+
 \echo == gdesc
 SELECT id, name, amount, day, 1.5 AS n, 'x'::varchar(3) AS v, now() AS ts, NULL AS unknown FROM t \gdesc
 SELECT nothing FROM t \gdesc

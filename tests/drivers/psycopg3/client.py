@@ -385,3 +385,6 @@ for value in ([1, 2], ["a", None, 'q"x'], [True], [1.5], [datetime.date(2024, 1,
     for mark in ("%t", "%b"):
         tell(f"SELECT {mark} AS v", (value,), binary=mark == "%b")
 tell("SELECT id FROM t WHERE id = ANY(%s) ORDER BY id", ([1, 2],))
+section("type lookups")
+ask("TypeInfo", lambda: str(psycopg.types.TypeInfo.fetch(db, "integer").oid))
+ask("no such type", lambda: psycopg.types.TypeInfo.fetch(db, "no_such_type"))
