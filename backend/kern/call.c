@@ -2,6 +2,7 @@
  * call.c
  *    The walk over rows, and which file has the function.
  */
+#include "backend/kern/format.h"
 #include "backend/kern/timefield.h"
 
 bool
@@ -23,6 +24,14 @@ kern_row(const FuncDef *f)
     TypeId last = f->arg_count ? f->args[f->arg_count - 1] : TYPE_INVALID;
     if (!fn)
         fn = json_row(f);
+    if (!fn)
+        fn = format_time_row(f);
+    if (!fn)
+        fn = format_number_row(f);
+    if (!fn)
+        fn = format_read_row(f);
+    if (!fn)
+        fn = format_to_number_row(f);
     if (!fn)
         fn = interval_row(f);
     if (!fn)

@@ -372,7 +372,7 @@ expr_function(Compiler *c, const BExpr *e)
             types.args[k] = e->args[k]->type;
         return emit_poly(c, f, args, &types, array);
     }
-    if (f->ret == TYPE_NUMERIC && f->op != FOP_EXTRACT)
+    if (f->ret == TYPE_NUMERIC && f->op != FOP_EXTRACT && f->op != FOP_TO_NUMBER)
         return numeric_function(c, f, args, e->arg_count);
     if (is_arith(f->op))
         return machine_arith(c, f, args);

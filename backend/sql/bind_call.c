@@ -370,7 +370,7 @@ refuse_later_function(Binder *b, const AExpr *call, Str name)
         "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
         "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
         "row_to_json", "setval", "similar_to_escape", "stddev", "stddev_pop", "stddev_samp", "string_agg",
-        "to_char", "to_date", "to_json", "to_number", "unnest", "var_pop", "var_samp", "variance",
+        "to_json", "unnest", "var_pop", "var_samp", "variance",
         "width_bucket",
     };
     for (u32 i = 0; i < COUNT_OF(later); i++)

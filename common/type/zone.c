@@ -30,13 +30,13 @@ read_zone(const char *name)
     Zone *z = calloc(1, sizeof *z);
     if (!z || zone_read_file(name, z))
         return z;
-    if (!zone_read_posix(name, &z->rule)) {
+    for (size_t i = 0; name[i]; i++)
+        z->name[i] = (char)toupper((u8)name[i]);
+    if (!zone_read_posix(z->name, &z->rule)) {
         free(z);
         return NULL;
     }
     z->has_rule = true;
-    for (size_t i = 0; name[i]; i++)
-        z->name[i] = (char)toupper((u8)name[i]);
     return z;
 }
 
@@ -99,7 +99,8 @@ span_at(const Zone *z, i64 at, ZoneSpan *ret)
             ret->from = MAX(ret->from, z->changes[z->count - 1]);
         return;
     }
-    *ret = (ZoneSpan){.from = lo ? z->changes[lo - 1] : INT64_MIN, .until = lo < z->count ? z->changes[lo] : INT64_MAX, .offset_s = z->offsets[lo]};
+    *ret = (ZoneSpan){.from = lo ? z->changes[lo - 1] : INT64_MIN, .until = lo < z->count ? z->changes[lo] : INT64_MAX, .offset_s = z->offsets[lo],
+                       .name = z->names[lo].text};
 }
 
 i32
@@ -111,6 +112,16 @@ zone_offset_s(const Zone *z, i64 utc_us)
         return offset_s;
     span_at(z, utc_us, &s);
     return s.offset_s;
+}
+
+const char *
+zone_abbreviation(const Zone *z, i64 utc_us)
+{
+    ZoneSpan s;
+    if (!z)
+        return "UTC";
+    span_at(z, utc_us, &s);
+    return s.name;
 }
 
 i32

@@ -22,6 +22,8 @@ const char *zone_name(const Zone *z);
 bool zone_is_odd(const Zone *z);
 
 i32 zone_offset_s(const Zone *z, i64 utc_us);
+/* "CET", "-03"; lives as long as the zone. */
+const char *zone_abbreviation(const Zone *z, i64 utc_us);
 /* Of a wall clock; one that a change of the clock skips counts as before it, one that comes twice as the later, as in PostgreSQL. */
 i32 zone_offset_of_local_s(const Zone *z, i64 local_us);
 /* Does it have one offset for all times? */

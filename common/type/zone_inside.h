@@ -7,6 +7,12 @@
 
 #include "common/type/zone.h"
 
+/* "CEST"; terminated, cut if longer. */
+enum { ZONE_ABBREVIATION_MAX = 31 };
+typedef struct ZoneAbbreviation {
+    char text[ZONE_ABBREVIATION_MAX + 1];
+} ZoneAbbreviation;
+
 typedef enum RuleDay { RULE_JULIAN, RULE_DAY_OF_YEAR, RULE_WEEKDAY } RuleDay;
 
 /* When the clock changes in a year: "J60", "59", "M3.5.0", each with a time "/2". */
@@ -21,6 +27,7 @@ typedef struct RuleDate {
 typedef struct ZoneRule {
     bool has_summer;
     i32 offset_s, summer_s; /* east of UTC */
+    ZoneAbbreviation name, summer_name;
     RuleDate begin, end;    /* of summer time */
 } ZoneRule;
 
@@ -29,10 +36,11 @@ struct Zone {
     bool has_leaps;
     bool has_rule;
     ZoneRule rule;
-    /* changes[k] begins what offsets[k + 1] says; offsets[0] holds before all of them */
+    /* changes[k] begins what offsets[k + 1] and names[k + 1] say; the first of those hold before all changes */
     u32 count;
     i64 *changes;
     i32 *offsets;
+    ZoneAbbreviation *names;
     struct Zone *next;
 };
 
@@ -40,6 +48,7 @@ struct Zone {
 typedef struct ZoneSpan {
     i64 from, until; /* INT64_MIN, INT64_MAX: without end */
     i32 offset_s;
+    const char *name;
 } ZoneSpan;
 
 void zone_rule_span(const ZoneRule *r, i64 at, ZoneSpan *ret);

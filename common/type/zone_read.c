@@ -69,7 +69,7 @@ rule_changes(const ZoneRule *r, i32 year, i64 *ret_begin, i64 *ret_end)
 void
 zone_rule_span(const ZoneRule *r, i64 at, ZoneSpan *ret)
 {
-    *ret = (ZoneSpan){.from = INT64_MIN, .until = INT64_MAX, .offset_s = r->offset_s};
+    *ret = (ZoneSpan){.from = INT64_MIN, .until = INT64_MAX, .offset_s = r->offset_s, .name = r->name.text};
     if (!r->has_summer)
         return;
     i32 year = timestamp_to_civil(at < TS_NEG_INF + 2 * USEC_PER_DAY ? at + 2 * USEC_PER_DAY : at).year;
@@ -84,6 +84,7 @@ zone_rule_span(const ZoneRule *r, i64 at, ZoneSpan *ret)
             if (when[k] <= at) {
                 ret->from = when[k];
                 ret->offset_s = offset[k];
+                ret->name = (k == 0) == to_summer ? r->name.text : r->summer_name.text;
             } else if (when[k] < ret->until)
                 ret->until = when[k];
         }
@@ -130,16 +131,22 @@ read_clock(const char **p, i32 *ret_s)
 
 /* An abbreviation; it may be empty, as in "-5:30". */
 static bool
-skip_name(const char **p)
+read_name(const char **p, ZoneAbbreviation *ret)
 {
+    const char *from = *p, *behind;
     if (**p == '<') {
         const char *end = strchr(*p, '>');
         if (!end)
             return false;
+        from++;
+        behind = end;
         *p = end + 1;
-    } else
+    } else {
         while (**p && !isdigit((u8)**p) && **p != ',' && **p != '-' && **p != '+')
             (*p)++;
+        behind = *p;
+    }
+    snprintf(ret->text, sizeof ret->text, "%.*s", (int)MIN(behind - from, ZONE_ABBREVIATION_MAX), from);
     return true;
 }
 
@@ -174,7 +181,7 @@ zone_read_posix(const char *text, ZoneRule *ret)
     const char *p = text;
     i32 west_s;
     memset(ret, 0, sizeof *ret);
-    if (!skip_name(&p) || !read_clock(&p, &west_s))
+    if (!read_name(&p, &ret->name) || !read_clock(&p, &west_s))
         return false;
     ret->offset_s = -west_s;
     ret->summer_s = ret->offset_s + 3600;
@@ -182,7 +189,7 @@ zone_read_posix(const char *text, ZoneRule *ret)
         return true;
     const char *name = p;
     ret->has_summer = true;
-    if (!skip_name(&p) || p == name)
+    if (!read_name(&p, &ret->summer_name) || p == name)
         return false;
     if (*p && *p != ',') {
         if (!read_clock(&p, &west_s))
@@ -260,6 +267,18 @@ read_header(const u8 *data, size_t len, u64 time_size, Header *ret)
     return ret->types >= 1 && ret->types <= 256 && ret->len <= len - HEADER_LEN;
 }
 
+/* Type k's offset and abbreviation, as times[at] of the zone. */
+static bool
+read_type(const u8 *types, const Header *h, u64 k, Zone *z, u64 at)
+{
+    const u8 *type = types + 6 * k, *chars = types + 6 * h->types;
+    if (k >= h->types || type[5] >= h->chars || !memchr(chars + type[5], 0, h->chars - type[5]))
+        return false;
+    z->offsets[at] = (i32)get_be32(type);
+    snprintf(z->names[at].text, sizeof z->names[at].text, "%s", (const char *)chars + type[5]);
+    return z->offsets[at] <= OFFSET_MAX_S && z->offsets[at] >= -OFFSET_MAX_S;
+}
+
 static bool
 read_changes(const u8 *data, const Header *h, u64 time_size, Zone *z)
 {
@@ -267,21 +286,17 @@ read_changes(const u8 *data, const Header *h, u64 time_size, Zone *z)
     u32 more = z->has_rule && z->rule.has_summer ? 2 * (LAST_YEAR - 1900) : 0;
     z->changes = malloc((h->times + more + 1) * sizeof *z->changes);
     z->offsets = malloc((h->times + more + 1) * sizeof *z->offsets);
-    if (!z->changes || !z->offsets)
+    z->names = malloc((h->times + more + 1) * sizeof *z->names);
+    if (!z->changes || !z->offsets || !z->names || !read_type(types, h, 0, z, 0))
         return false;
-    z->offsets[0] = (i32)get_be32(types);
     for (u64 k = 0; k < h->times; k++) {
         i64 at = time_size == 8 ? (i64)get_be64(data + 8 * k) : (i32)get_be32(data + 4 * k);
         at = microseconds(at < INT64_MIN + UNIX_EPOCH_S ? at : at - UNIX_EPOCH_S);
-        if (index[k] >= h->types || (k > 0 && at < z->changes[k - 1]))
+        if ((k > 0 && at < z->changes[k - 1]) || !read_type(types, h, index[k], z, k + 1))
             return false;
         z->changes[k] = at;
-        z->offsets[k + 1] = (i32)get_be32(types + 6 * (u64)index[k]);
     }
     z->count = (u32)h->times;
-    for (u32 k = 0; k <= z->count; k++)
-        if (z->offsets[k] > OFFSET_MAX_S || z->offsets[k] < -OFFSET_MAX_S)
-            return false;
     z->has_leaps = h->leaps > 0;
     return true;
 }
@@ -302,6 +317,7 @@ unroll_rule(Zone *z)
                 continue;
             z->changes[z->count++] = at;
             z->offsets[z->count] = summer ? z->rule.summer_s : z->rule.offset_s;
+            z->names[z->count] = summer ? z->rule.summer_name : z->rule.name;
         }
     }
 }
@@ -356,6 +372,7 @@ zone_read_file(const char *name, Zone *z)
     } else {
         free(z->changes);
         free(z->offsets);
+        free(z->names);
         memset(z, 0, sizeof *z);
     }
     return ok;

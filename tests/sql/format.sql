@@ -1,0 +1,130 @@
+-- to_char, to_date, to_timestamp, to_number: every pattern and modifier; tests/sql/format_random tries them in any mixture
+SET TIME ZONE 'Europe/Berlin';
+CREATE TABLE moments (id int, t timestamp, z timestamptz, d date, i interval, h time);
+INSERT INTO moments VALUES
+  (1, '2024-02-29 13:05:09.123456', '2024-02-29 13:05:09.123456+01', '2024-02-29', '1 year 2 months 3 days 04:05:06.789', '13:05:09.123456'),
+  (2, '1999-12-31 23:59:59.999999', '1999-12-31 23:59:59.999999Z', '1999-12-31', '-1 year -2 months -3 days -04:05:06.789', '00:00:00'),
+  (3, '0044-03-15 00:00:00 BC', '0044-03-15 12:00:00+00 BC', '0044-03-15 BC', '25:00:00', '24:00:00'),
+  (4, '12345-01-02 12:00:00', '2024-07-01 00:30:00+02', '2021-01-03', '12 months', '12:00:00'),
+  (5, 'infinity', '-infinity', 'infinity', '0', '11:59:59.5'),
+  (6, NULL, NULL, NULL, NULL, NULL);
+SELECT id, to_char(t, 'YYYY-MM-DD HH24:MI:SS.US') FROM moments ORDER BY id;
+SELECT id, to_char(z, 'YYYY-MM-DD HH24:MI:SS.MS TZ tz TZH:TZM OF') FROM moments ORDER BY id;
+SELECT id, to_char(t, 'TZ tz TZH:TZM OF') FROM moments ORDER BY id;
+SELECT id, to_char(d, 'Day, DD Month YYYY BC, TZ') FROM moments ORDER BY id;
+SELECT id, to_char(t, 'Y,YYY YYYY YYY YY Y|IYYY IYY IY I|CC|Q|MM|RM|rm|WW W IW|DDD IDDD DD D ID|J') FROM moments ORDER BY id;
+SELECT id, to_char(t, 'FMY,YYY FMYYYY FMYYY FMYY FMY|FMIYYY FMIYY FMIY FMI|FMCC|FMQ|FMMM|FMRM|FMrm|FMWW FMW FMIW|FMDDD FMIDDD FMDD FMD FMID|FMJ') FROM moments ORDER BY id;
+SELECT id, to_char(t, 'MONTH|Month|month|MON|Mon|mon|DAY|Day|day|DY|Dy|dy|FMMONTH|FMMonth|FMmonth|FMDAY|TMMonth|TMDay|TMDY|TMmon') FROM moments ORDER BY id;
+SELECT id, to_char(t, 'AM am A.M. a.m. PM pm P.M. p.m. AD ad A.D. a.d. BC bc B.C. b.c.') FROM moments ORDER BY id;
+SELECT id, to_char(t, 'HH HH12 HH24 FMHH FMHH12 FMHH24 MI FMMI SS FMSS SSSS SSSSS FF1 FF2 FF3 FF4 FF5 FF6 ff3 MS US') FROM moments ORDER BY id;
+SELECT id, to_char(t, 'YYYYth MMTH DDth HH24TH MIth SSTH DDDth Dth Wth WWth IWth CCth Qth Jth USth YYth Yth FMDDth') FROM moments ORDER BY id;
+SELECT id, to_char(i, 'YYYY YYY YY Y MM DD DDD HH24:MI:SS.MS US HH12 HH AM SSSS Q CC RM rm J WW W') FROM moments ORDER BY id;
+SELECT id, to_char(i, 'FMYYYY FMMM FMDD FMHH24:FMMI:FMSS IYYY IW IDDD Y,YYY') FROM moments ORDER BY id;
+SELECT id, to_char(h, 'HH24:MI:SS.US HH12 AM SSSS') FROM moments ORDER BY id;
+SELECT to_char(interval '1 day', p) FROM (VALUES ('DAY'), ('Mon'), ('D'), ('ID'), ('TZ'), ('OF'), ('TZH'), ('BC'), ('a.d.'), ('DY')) v(p) LIMIT 1;
+SELECT to_char(interval '1 day', 'Month');
+SELECT to_char(interval '1 day', 'TZ');
+SELECT to_char(interval '1 day', 'ad');
+SELECT to_char(timestamp '2024-05-06 07:08:09', '"quoted YYYY" \"YYYY\" "with \" quote" \YYYY "open YYYY');
+SELECT to_char(timestamp '2024-05-06 07:08:09', 'Hh:Mi:Ss dD yYyY Mm monTH é日本YYYY');
+SELECT to_char(timestamp '2024-05-06 07:08:09', 'DDSP MMSP FXDD FMTMMonth TMFMMonth'), to_char(timestamp '2024-05-06 07:08:09', ''), to_char(now(), NULL) IS NULL;
+SELECT to_char(t, f) FROM moments, (VALUES ('YYYY'), ('MM/DD'), (''), (NULL), ('HH24:MI')) v(f) WHERE id = 1;
+SELECT to_char('2024-01-01', 'YYYY');
+SELECT to_char(timestamp '2024-01-01', 1);
+SELECT to_char(true, 'YYYY');
+SELECT pg_catalog.to_char(date '2024-12-30', 'IYYY-"W"IW-ID');
+SELECT to_char(d, 'YYYY-MM') AS month, count(*) FROM moments GROUP BY 1 ORDER BY 1;
+-- zones and their abbreviations
+SELECT to_char(z, 'TZ OF TZH TZM') FROM moments WHERE id = 4;
+SET TIME ZONE 'America/New_York';
+SELECT id, to_char(z, 'HH24:MI TZ tz OF') FROM moments ORDER BY id;
+SET TIME ZONE 'Asia/Kolkata';
+SELECT id, to_char(z, 'HH24:MI TZ OF FMOF TZH:TZM') FROM moments ORDER BY id;
+SET TIME ZONE 'Asia/Tashkent';
+SELECT to_char(timestamptz '2024-01-01 00:00Z', 'TZ OF');
+SET TIME ZONE 'EST5EDT';
+SELECT to_char(timestamptz '2024-01-01 00:00Z', 'TZ OF'), to_char(timestamptz '2150-07-01 00:00Z', 'TZ OF');
+SET TIME ZONE -3.5;
+SELECT to_char(timestamptz '2024-01-01 00:00Z', 'TZ OF TZH TZM');
+SET TIME ZONE 'Europe/Berlin';
+SELECT to_char(timestamptz '1850-01-01 00:00Z', 'TZ OF'), to_char(timestamptz '2100-07-01 00:00Z', 'TZ'), to_char(timestamptz '1945-06-01 00:00Z', 'TZ');
+-- reading
+SELECT to_date('2024-02-29', 'YYYY-MM-DD'), to_date('29 Feb 2024', 'DD Mon YYYY'), to_date('05 Dec 2000', 'DD Mon YYYY'), to_date('20240229', 'YYYYMMDD');
+SELECT to_date('2024/02/29', 'YYYY-MM-DD'), to_date('2024   02 29', 'YYYY-MM-DD'), to_date(' 2024-02-29 and more', 'YYYY-MM-DD'), to_date('2024', 'YYYY');
+SELECT to_date('february 29, 2024', 'Month DD, YYYY'), to_date('FEB 2024', 'MON YYYY'), to_date('III 2024', 'RM YYYY'), to_date('xii 2024', 'rm YYYY');
+SELECT to_date('2024-060', 'YYYY-DDD'), to_date('2024-W09-4', 'IYYY-"W"IW-ID'), to_date('2024-09', 'IYYY-IW'), to_date('2024-061', 'IYYY-IDDD'), to_date('2460370', 'J');
+SELECT to_date('24', 'YY'), to_date('70', 'YY'), to_date('69', 'YY'), to_date('124', 'YYY'), to_date('520', 'YYY'), to_date('5', 'Y'), to_date('2,024', 'Y,YYY');
+SELECT to_date('44-03-15 BC', 'YYYY-MM-DD BC'), to_date('44-03-15 b.c.', 'YYYY-MM-DD A.D.'), to_date('-44-03-15', 'YYYY-MM-DD'), to_date('20 24', 'CC YY'), to_date('19', 'CC'), to_date('2 BC', 'CC BC');
+SELECT to_date('2024 5', 'YYYY WW'), to_date('2024 02 3', 'YYYY MM W'), to_date('2024 1 05', 'YYYY Q MM'), to_date('1st of May 2024', 'DDth "of" Month YYYY');
+SELECT to_date('', 'YYYY'), to_date('2024', ''), to_date('0000-00-00', 'YYYY-MM-DD'), to_date(NULL, 'YYYY');
+SELECT to_timestamp('2024-02-29 13:05:09.123456', 'YYYY-MM-DD HH24:MI:SS.US'), to_timestamp('2024-02-29 01:05 PM', 'YYYY-MM-DD HH:MI AM'), to_timestamp('12:00 a.m.', 'HH12:MI a.m.');
+SELECT to_timestamp('2024-07-01 12:00 +05:30', 'YYYY-MM-DD HH24:MI TZH:TZM'), to_timestamp('2024-07-01 12:00-05', 'YYYY-MM-DD HH24:MI TZH'), to_timestamp('2024-07-01 12:00', 'YYYY-MM-DD HH24:MI');
+SELECT to_timestamp('5.25', 'SS.MS'), to_timestamp('5.025', 'SS.MS'), to_timestamp('5.5', 'SS.US'), to_timestamp('5.123456', 'SS.FF3'), to_timestamp('5.1299', 'SS.FF2'), to_timestamp('43200', 'SSSS');
+SELECT to_timestamp('2024 02', 'YYYYMM'), to_timestamp('2024 02', 'FXYYYY MM'), to_timestamp('202402', 'FMYYYYMM');
+SELECT to_timestamp('2024-02', 'FXYYYY  MM');
+SELECT to_timestamp(1700000000), to_timestamp('1700000000'), to_timestamp('x', 'YYYY');
+SELECT to_date('2024-13-01', 'YYYY-MM-DD');
+SELECT to_date('2024-02-30', 'YYYY-MM-DD');
+SELECT to_date('20x', 'YYYYMM');
+SELECT to_date('202', 'YYYYMM');
+SELECT to_date('Febber', 'Month');
+SELECT to_date('2024 W1', 'YYYY "W"IW');
+SELECT to_date('2024 2023', 'YYYY YYYY');
+SELECT to_date('060', 'DDD');
+SELECT to_date('99999999999', 'YYYY');
+SELECT to_date('2147483647', 'YYYY');
+SELECT to_date('9999999', 'J'), to_date('2147483647', 'J');
+SELECT to_date('-1', 'J');
+SELECT to_timestamp('25:00', 'HH24:MI');
+SELECT to_timestamp('13:00 PM', 'HH12:MI AM');
+SELECT to_timestamp('12:60', 'HH24:MI');
+SELECT to_timestamp('2024 CET', 'YYYY TZ');
+SELECT to_timestamp('2024 +99', 'YYYY TZH');
+SELECT to_timestamp('294277', 'YYYY');
+SELECT to_timestamp('2,02x', 'Y,YYY');
+SELECT to_timestamp('x,024', 'Y,YYY');
+SELECT to_date('2024', 5);
+-- numbers
+CREATE TABLE figures (id int, n numeric, f float8, r float4, i int, b bigint);
+INSERT INTO figures VALUES (1, 0, 0, 0, 0, 0), (2, 485.8, 485.8, 485.8, 485, 485), (3, -12.345, -12.345, -12.345, -12, -12), (4, 0.1, 0.1, 0.1, 1, 1),
+  (5, 148500, 148500, 148500, 148500, 148500), (6, 'NaN', 'NaN', 'NaN', NULL, NULL), (7, 'Infinity', '-Infinity', 'Infinity', 2147483647, 9223372036854775807),
+  (8, 0.00045, 1e-10, 1e-10, -2147483648, -9223372036854775808), (9, 99999.995, 1e22, 1e22, 11, 12), (10, 1e30, 1e300, 1e30, 22, 113);
+SELECT id, to_char(n, '99,999.99'), to_char(n, 'FM99,999.99'), to_char(n, '00000.00'), to_char(n, 'S999.9'), to_char(n, '999.9S'), to_char(n, '9.99EEEE') FROM figures ORDER BY id;
+SELECT id, to_char(f, '99,999.99'), to_char(f, 'FM99,999.99'), to_char(f, '00000.00'), to_char(f, 'S999.9'), to_char(f, '999.9S'), to_char(f, '9.99EEEE') FROM figures ORDER BY id;
+SELECT id, to_char(r, '99,999.99'), to_char(r, 'FM99,999.99'), to_char(r, '00000.00'), to_char(r, '9.99EEEE') FROM figures ORDER BY id;
+SELECT id, to_char(i, '9,999,999,999'), to_char(i, 'FM9G999G999G999'), to_char(i, '0000000000'), to_char(i, 'S99999'), to_char(i, '99999.99'), to_char(i, '9EEEE'), to_char(i, 'FM99th') FROM figures ORDER BY id;
+SELECT id, to_char(b, '9,999,999,999,999,999,999'), to_char(b, 'FM999TH'), to_char(b, '9.9999EEEE'), to_char(b, '999PR') FROM figures ORDER BY id;
+SELECT to_char(-12, '999MI'), to_char(-12, 'MI999'), to_char(12, 'FM999MI'), to_char(12, 'PL999'), to_char(-12, 'PL999'), to_char(12, 'SG999'), to_char(-12, '999SG'), to_char(-12, '999PR'), to_char(12, 'FM999PR'), to_char(12, '999PR');
+SELECT to_char(485, 'L999'), to_char(485, 'RN'), to_char(485, 'FMRN'), to_char(3999, 'rn'), to_char(0, 'RN'), to_char(4000, 'FMRN'), to_char(5.2, 'FMRN'), to_char(12.45, '99V9'), to_char(12, '99V999'), to_char(12.4::float8, '99V99');
+SELECT to_char(0.1, '0.9'), to_char(0.1, '.99'), to_char(-0.1, '99.99'), to_char(-0.1, 'FM9.99'), to_char(0, '9.99'), to_char(0, 'FM9.99'), to_char(0, 'B999'), to_char(1, 'FM9.'), to_char(12, 'FM990.99'), to_char(148.5, 'FM999.990');
+SELECT to_char(485, '9 9 9'), to_char(1485, '9,999'), to_char(1485, '9G999'), to_char(148.5, '999D999'), to_char(3148.5, '9G999D999'), to_char(485, '"Good number:"999'), to_char(485.8, '"Pre:"999" Post:" .999'), to_char(12, 'C99 SP99');
+SELECT to_char(1, ''), to_char(1.5, ''), to_char(1::float8, ''), to_char(123, '9'), to_char(123.456, '9.9'), to_char(-123, '99'), to_char(1, 'FM'), to_char(1, 'x');
+SELECT to_char(1, 'S9S');
+SELECT to_char(1, '9.9.9');
+SELECT to_char(1, '9V9.9');
+SELECT to_char(1, '9.9V9');
+SELECT to_char(1, 'S9MI');
+SELECT to_char(1, 'MI9S');
+SELECT to_char(1, 'S9PR');
+SELECT to_char(1, '9PR9');
+SELECT to_char(1, '9PR0');
+SELECT to_char(1, 'S9PL');
+SELECT to_char(1, 'S9SG');
+SELECT to_char(1, '9EEEE9');
+SELECT to_char(1, 'FM9EEEE');
+SELECT to_char(1, '9EEEEEEEE');
+SELECT to_char('NaN'::numeric, 'RN');
+SELECT to_char(5000000000, 'RN');
+SELECT to_char(9223372036854775807, '9V9');
+SELECT to_char('NaN'::numeric, '999th');
+SELECT to_char('1', '9');
+SELECT to_number('12,454.8-', '99G999D9S'), to_number('-34,338,492', '99G999G999'), to_number('$1,234.56', 'L9,999.99'), to_number('<123>', '999PR'), to_number('12.5', '99.9'), to_number('  42', '9999'), to_number('0012', '0000');
+SELECT to_number('1.5', '9V9'), to_number('12345', '999V99'), to_number('123', '99999'), to_number('123456', '999'), to_number('5.01-', 'FM9.999999MI'), to_number('+7', 'SG9'), to_number('42nd', '99th');
+SELECT to_number('', '9'), to_number('1', '');
+SELECT to_number('', '9');
+SELECT to_number('abc', '999');
+SELECT to_number('12345', '99.99');
+SELECT to_number('1e5', '9EEEE');
+SELECT to_number('XIV', 'RN');
+SELECT id, to_number(to_char(n, '9999999.999'), '9999999.999') FROM figures WHERE id IN (1, 2, 3, 4, 5) ORDER BY id;
+DROP TABLE moments, figures;
