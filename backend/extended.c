@@ -65,16 +65,31 @@ read_formats(ByteReader *r)
 {
     Formats f = {.count = reader_be16(r)};
     f.codes = reader_take(r, 2 * (size_t)f.count);
-    for (u32 i = 0; f.codes && i < f.count; i++)
-        if (get_be16(f.codes + 2 * i) > 1)
-            err_throw(ERR_INVALID_PARAMETER_VALUE, "unsupported format code: %d", (i16)get_be16(f.codes + 2 * i));
+    if (r->bad)
+        body_bad("insufficient data left in message");
     return f;
 }
 
 static bool
 is_binary(const Formats *f, u32 i)
 {
-    return f->count && get_be16(f->codes + 2 * (f->count == 1 ? 0 : i)) == 1;
+    u32 code = f->count ? get_be16(f->codes + 2 * (f->count == 1 ? 0 : i)) : 0;
+    if (UNLIKELY(code > 1))
+        err_throw(ERR_INVALID_PARAMETER_VALUE, "unsupported format code: %d", (i16)code);
+    return code == 1;
+}
+
+/* An empty statement has the parameters that were declared. */
+static u32
+param_count(const CachedPlan *p)
+{
+    return p->stmt ? p->stmt->param_count : p->declared_count;
+}
+
+static const TypeId *
+param_types(const CachedPlan *p)
+{
+    return p->stmt ? p->stmt->param_types : p->declared;
 }
 
 static NORETURN void
@@ -113,7 +128,7 @@ read_parameter(Portal *p, u32 index, TypeId type, bool binary, const u8 *data, u
 static u32
 read_parameter_count(ByteReader *r, const CachedPlan *plan, const Formats *formats, const char *statement)
 {
-    u32 count = reader_be16(r), want = plan->stmt ? plan->stmt->param_count : 0;
+    u32 count = reader_be16(r), want = param_count(plan);
     if (formats->count > 1 && formats->count != count)
         err_throw(ERR_PROTOCOL_VIOLATION, "bind message has %u parameter formats but %u parameters", formats->count, count);
     if (count != want)
@@ -127,7 +142,7 @@ read_parameters(ByteReader *r, Portal *p, const CachedPlan *plan, const Formats 
     p->params = ARENA_ARRAY(p->arena, Value, count);
     p->param_count = count;
     for (u32 i = 0; i < count; i++) {
-        TypeId type = plan->stmt->param_types[i];
+        TypeId type = param_types(plan)[i] != TYPE_INVALID ? param_types(plan)[i] : TYPE_TEXT;
         u32 len = reader_be32(r);
         if (len == UINT32_MAX && !r->bad) {
             p->params[i] = (Value){.type = type, .typmod = -1, .is_null = true};
@@ -144,6 +159,8 @@ static void
 set_result_formats(Portal *p, const CachedPlan *plan, const Formats *formats)
 {
     u32 n = plan->column_count;
+    if (!plan->returns_rows)
+        return;
     if (formats->count > 1 && formats->count != n)
         err_throw(ERR_PROTOCOL_VIOLATION, "bind message has %u result formats but query has %u columns", formats->count, n);
     if (formats->count == 0 || (formats->count == 1 && !is_binary(formats, 0)))
@@ -160,13 +177,11 @@ extended_bind(Session *s, const WireMsg *m)
 {
     ByteReader r = reader_of(m->body, m->len);
     const char *portal_name = body_string(&r), *name = body_string(&r);
-    Formats formats = read_formats(&r);
     Prepared *st = prepared_find(s, name);
-    if (r.bad)
-        body_bad("insufficient data left in message");
+    begin_message(s);
     if (!st)
         no_statement(name);
-    begin_message(s);
+    Formats formats = read_formats(&r);
     u32 count = read_parameter_count(&r, st->plan, &formats, name);
     transaction_admit(s, st->plan->parsed);
     CachedPlan *plan = prepared_plan(s, st);
@@ -227,7 +242,7 @@ extended_describe(Session *s, const WireMsg *m)
         admit_describe(s, st->plan);
         plan = transaction_status(s) == 'E' ? st->plan : prepared_plan(s, st);
         columns = plan->columns;
-        reply_parameter_description(s->wire, plan->stmt ? plan->stmt->param_types : NULL, plan->stmt ? plan->stmt->param_count : 0);
+        reply_parameter_description(s->wire, param_types(plan), param_count(plan));
     } else if (what == 'P') {
         const Portal *p = portal_find(s, name);
         if (!p)

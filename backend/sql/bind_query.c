@@ -20,6 +20,15 @@ refuse_clauses(Binder *b, const ASelect *sel)
         bind_unsupported(b, sel->limit_at, "WITH TIES");
 }
 
+/* The longest result: more does not fit into a row of PostgreSQL's, and 16 bits count the columns on the wire. */
+static void
+check_target_count(u32 count)
+{
+    enum { TARGETS_MAX = 1664 };
+    if (count > TARGETS_MAX)
+        err_throw(ERR_TOO_MANY_COLUMNS, "target lists can have at most %d entries", TARGETS_MAX);
+}
+
 void
 bind_target_list(Scope *s, const PtrList *list, PtrList *targets)
 {
@@ -32,8 +41,7 @@ bind_target_list(Scope *s, const PtrList *list, PtrList *targets)
         BExpr *e = bind_expr(s, t->expr);
         ptrlist_add(s->b->arena, targets, bind_new_target(s, e, t->has_label ? t->label : bind_output_name(t->expr)));
     }
-    if (targets->count > 1664)
-        err_throw(ERR_TOO_MANY_COLUMNS, "target lists can have at most 1664 entries");
+    check_target_count(targets->count);
 }
 
 /* ---- names and ordinals of GROUP BY and ORDER BY ---- */
@@ -86,6 +94,7 @@ find_or_add_hidden(Scope *s, BExpr *e, PtrList *targets)
     BTarget *t = bind_new_target(s, coerce_unknown_to_text(s->b, e), STR_LIT("?column?"));
     t->hidden = true;
     ptrlist_add(s->b->arena, targets, t);
+    check_target_count(targets->count);
     return targets->count - 1;
 }
 
@@ -208,6 +217,7 @@ bind_values_rel(Scope *outer, const ASelect *sel)
     rel->kind = BREL_VALUES;
     rel->row_count = sel->rows.count;
     rel->column_count = first->arg_count;
+    check_target_count(rel->column_count);
     rel->rows = ARENA_ARRAY(b->arena, BExpr **, rel->row_count);
     for (u32 r = 0; r < rel->row_count; r++) {
         const AExpr *row = LIST_AT(sel->rows, AExpr, r);
