@@ -244,7 +244,7 @@ show_part(Own *o, const OwnChange *c, OwnTable *t, const TableShm *base, Error *
 {
     if (!reserve_rows(o, c, t, base, c->row[0], c->first_rows, err) || !reserve_rows(o, c, t, base, c->row[1], c->rows - c->first_rows, err))
         return false;
-    const OwnRun *runs = o->runs + c->first_run;
+    const OwnRun *runs = c->run_count ? o->runs + c->first_run : NULL;
     for (u32 i = 0; i < c->run_count; i++)
         if (!own_reserve_deletes(o->arena, t->own, c->old_count, runs[i].first, runs[i].count))
             return no_memory(err);

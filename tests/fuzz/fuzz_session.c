@@ -49,6 +49,8 @@ static const char *const SQL[] = {
     "DISCARD ALL", "DEALLOCATE ALL", "DEALLOCATE a", "PREPARE a AS SELECT $1::int", "EXECUTE a (1)", "SELECT repeat('x', 70000)", "SELECT id FROM w LIMIT $1", "SELECT 1 / $1::int",
     "SELECT id FROM w FOR UPDATE", "COPY w TO STDOUT", "COPY (SELECT id FROM w) TO STDOUT (FORMAT binary)", "SELECT current_setting($1)", "SELECT (SELECT max(id) FROM w)", "BEGIN; SELECT 1", "SELECT 1; COMMIT; SELECT 2",
     "SET bytea_output = 'escape'", "SET TimeZone = 'Europe/Berlin'", "SELECT now() IS NULL, '\\x00ff'::bytea", "SET default_transaction_read_only = on", "CLOSE ALL", "SELECT 'a\001b', U&'\\00e4'",
+    "DECLARE c CURSOR FOR SELECT id FROM w ORDER BY id", "DECLARE a SCROLL CURSOR WITH HOLD FOR SELECT id, t FROM w", "DECLARE b BINARY CURSOR FOR SELECT id / (id - 2) FROM w", "FETCH c", "FETCH ALL FROM a",
+    "FETCH BACKWARD 2 FROM a", "MOVE 1 IN c", "FETCH FORWARD 0 FROM b", "CLOSE a", "CLOSE c",
     /* from here on: writes, which wait for the walwriter */
     "INSERT INTO w VALUES (4, $1)", "INSERT INTO w VALUES (5, 'five'), (6, 'six') RETURNING id", "INSERT INTO w VALUES (1)", "DELETE FROM w WHERE id > 3", "UPDATE w SET t = $1 WHERE id = 1", "CREATE TABLE z (a int)",
     "DROP TABLE IF EXISTS z", "SELECT * FROM z", "INSERT INTO w VALUES (7); SELECT 1/0",
@@ -577,8 +579,9 @@ settle(void)
     interrupt_statement_end();
     s->transaction.ends = ENDS_ROLLBACK;
     transaction_abort(s);
-    arena_reset(s->message);
     s->running = NULL;
+    portal_close_others(s); /* those that are held */
+    arena_reset(s->message);
     s->source = NULL;
     ensure(guc_reset_all(s->guc, &err));
     session_apply_gucs(s);
