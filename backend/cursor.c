@@ -174,7 +174,7 @@ move(Session *s, Portal *c, const BFetch *f, PortalTake take, Portal *to)
 static void
 start(Session *s, Portal *c)
 {
-    if (c->plan->stmt->kind != BST_SELECT)
+    if (!c->plan->stmt || c->plan->stmt->kind != BST_SELECT) /* NULL: an empty one */
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "FETCH from a portal whose statement has not run yet is supported for SELECT only");
     if (portal_moves(c) && portal_detach_others(s, c, true))
         txn_end_statement(s->txn);

@@ -51,6 +51,7 @@ static const char *const SQL[] = {
     "SET bytea_output = 'escape'", "SET TimeZone = 'Europe/Berlin'", "SELECT now() IS NULL, '\\x00ff'::bytea", "SET default_transaction_read_only = on", "CLOSE ALL", "SELECT 'a\001b', U&'\\00e4'",
     "DECLARE c CURSOR FOR SELECT id FROM w ORDER BY id", "DECLARE a SCROLL CURSOR WITH HOLD FOR SELECT id, t FROM w", "DECLARE b BINARY CURSOR FOR SELECT id / (id - 2) FROM w", "FETCH c", "FETCH ALL FROM a",
     "FETCH BACKWARD 2 FROM a", "MOVE 1 IN c", "FETCH FORWARD 0 FROM b", "CLOSE a", "CLOSE c",
+    "SELECT name, statement FROM pg_cursors", "SELECT name, parameter_types FROM pg_prepared_statements", "FETCH ALL FROM b", "SELECT $1::int[], ARRAY[1, 2]", "SELECT id FROM w WHERE id = ANY ($1)",
     /* from here on: writes, which wait for the walwriter */
     "INSERT INTO w VALUES (4, $1)", "INSERT INTO w VALUES (5, 'five'), (6, 'six') RETURNING id", "INSERT INTO w VALUES (1)", "DELETE FROM w WHERE id > 3", "UPDATE w SET t = $1 WHERE id = 1", "CREATE TABLE z (a int)",
     "DROP TABLE IF EXISTS z", "SELECT * FROM z", "INSERT INTO w VALUES (7); SELECT 1/0",
