@@ -13,7 +13,7 @@ static void
 send_notices(Session *s, const BStmt *b)
 {
     for (u32 i = 0; i < b->notice_count; i++)
-        session_notice(s, REPLY_NOTICE, b->kind == BST_CREATE_TABLE ? ERR_DUPLICATE_TABLE : ERR_NONE, b->notices[i]);
+        session_notice(s, REPLY_NOTICE, b->notices[i]->code, b->notices[i]->text);
 }
 
 /* The catalog moved: bind and plan again. */
@@ -89,6 +89,7 @@ run_statement(Session *s, Portal *p)
         break;
     case BST_CREATE_TABLE:
     case BST_DROP_TABLE:
+    case BST_ALTER_TABLE:
     case BST_TRUNCATE:
         run_write(s, p);
         break;

@@ -14,6 +14,8 @@
 #include "walwriter/secrets.h"
 #include "walwriter/world_int.h"
 
+#include <stdlib.h>
+
 /* ---- trees ---- */
 
 static TreeNode *
@@ -62,11 +64,10 @@ def_bytes(const TableDef *d, u32 acl_count)
     return n;
 }
 
-/* A copy in one piece, with these rights. */
+/* A copy in one piece, with these rights; d has room for def_bytes. */
 static TableDef *
-copy_def(World *w, const TableDef *from, const AclItem *acl, u32 acl_count)
+fill_def(TableDef *d, const TableDef *from, const AclItem *acl, u32 acl_count)
 {
-    TableDef *d = world_must(w, def_bytes(from, acl_count));
     *d = *from;
     ColumnDef *columns = (ColumnDef *)(d + 1);
     KeyDef *keys = (KeyDef *)(columns + d->column_count);
@@ -89,6 +90,12 @@ copy_def(World *w, const TableDef *from, const AclItem *acl, u32 acl_count)
     for (u32 k = 0; k < d->key_count; k++)
         text = copy_str(text, from->keys[k].name, &keys[k].name);
     return d;
+}
+
+static TableDef *
+copy_def(World *w, const TableDef *from, const AclItem *acl, u32 acl_count)
+{
+    return fill_def(world_must(w, def_bytes(from, acl_count)), from, acl, acl_count);
 }
 
 /* ---- tables ---- */
@@ -171,7 +178,9 @@ hide(World *w, const TableDef *def, u64 next_block, u32 owner)
     t->def = copy_def(w, def, def->acl, def->acl_count);
     t->def_bytes = (u32)def_bytes(def, def->acl_count);
     make_empty(w, t, next_block);
-    world_add_work(w, t)->hidden_by = owner + 1;
+    TableWork *tw = world_add_work(w, t);
+    tw->hidden_by = owner + 1;
+    tw->unnamed = true;
     return t;
 }
 
@@ -183,13 +192,61 @@ world_hide_created(World *w, const TableDef *def, u32 owner)
     return hide(w, def, 1, owner);
 }
 
+/* With the rights that the table has: its definition, when it is made from a record, has none. */
+static TableDef
+keep_rights(const TableDef *def, const TableDef *old)
+{
+    TableDef d = *def;
+    d.acl = old->acl;
+    d.acl_count = old->acl_count;
+    return d;
+}
+
 /* New and empty beside the old one, which readers keep; block ids go on. */
 const TableShm *
-world_hide_truncated(World *w, u32 table_id, u32 owner)
+world_hide_emptied(World *w, u32 table_id, const TableDef *def, u32 owner)
 {
     const TableWork *old = world_work(w, table_id);
     ensure(old);
-    return hide(w, old->t->def, old->t->dir->next_block, owner);
+    TableDef d = keep_rights(def ? def : world_newest_def(old), old->t->def);
+    return hide(w, &d, old->t->dir->next_block, owner);
+}
+
+const TableDef *
+world_newest_def(const TableWork *tw)
+{
+    return tw->altered ? tw->altered : tw->t->def;
+}
+
+const TableDef *
+world_table_def(World *w, u32 table_id, u32 owner)
+{
+    const TableWork *tw = world_work(w, table_id);
+    bool others = tw && tw->hidden_by && tw->hidden_by != owner + 1;
+    while (others && tw->replaces)
+        tw = tw->replaces;
+    if (!tw)
+        return NULL;
+    return tw->altered_by == owner + 1 ? world_newest_def(tw) : tw->t->def;
+}
+
+TableDef *
+world_copy_def(const TableDef *def)
+{
+    TableDef *d = malloc(def_bytes(def, def->acl_count));
+    return d ? fill_def(d, def, def->acl, def->acl_count) : NULL;
+}
+
+const TableDef *
+world_set_altered(World *w, u32 table_id, const TableDef *def, u32 owner)
+{
+    TableWork *tw = world_work(w, table_id);
+    if (!tw)
+        return NULL;
+    const TableDef *before = tw->altered;
+    tw->altered = def;
+    tw->altered_by = def ? owner + 1 : 0;
+    return before;
 }
 
 TableWork *
@@ -222,17 +279,37 @@ world_show_table(World *w, u32 table_id)
     while (tw->replaces) {
         TableWork *under = tw->replaces;
         known |= !under->hidden_by;
+        tw->unnamed = under->unnamed;
         tw->replaces = under->replaces;
         retire_table(w, under);
         world_remove_work(w, under, tw);
     }
     tw->hidden_by = 0;
     catalog_set_table(w, table_id, tw->t);
-    if (!known) {
-        ensure(tree_set_name(&w->next, tw->t->def->name, table_id, own_node, w));
-        w->next.table_count++;
-    }
+    w->next.table_count += !known;
     w->next.catalog_version++;
+}
+
+void
+world_take_name(World *w, u32 table_id)
+{
+    TableWork *tw = world_work(w, table_id);
+    while (tw && tw->replaces)
+        tw = tw->replaces;
+    if (!tw || tw->unnamed)
+        return;
+    ensure(tree_remove_name(&w->next, tw->t->def->name, own_node, w));
+    tw->unnamed = true;
+}
+
+void
+world_give_name(World *w, u32 table_id)
+{
+    TableWork *tw = world_work(w, table_id);
+    if (!tw || !tw->unnamed || tw->hidden_by)
+        return;
+    ensure(tree_set_name(&w->next, tw->t->def->name, table_id, own_node, w));
+    tw->unnamed = false;
 }
 
 void
@@ -273,6 +350,7 @@ world_create_table(World *w, const TableDef *def)
     if (!world_work(w, def->table_id)) /* else replay */
         (void)world_hide_created(w, def, 0);
     world_show_table(w, def->table_id);
+    world_give_name(w, def->table_id);
 }
 
 void
@@ -281,7 +359,8 @@ world_drop_table(World *w, u32 table_id)
     TableWork *tw = world_work(w, table_id);
     if (!tw)
         return;
-    ensure(!tw->hidden_by && tree_remove_name(&w->next, tw->t->def->name, own_node, w));
+    ensure(!tw->hidden_by);
+    world_take_name(w, table_id);
     catalog_set_table(w, table_id, NULL);
     retire_table(w, tw);
     world_remove_work(w, tw, NULL);
@@ -293,25 +372,50 @@ void
 world_truncate_table(World *w, u32 table_id)
 {
     if (world_work(w, table_id))
-        (void)world_hide_truncated(w, table_id, 0);
+        (void)world_hide_emptied(w, table_id, NULL, 0);
     world_show_table(w, table_id);
 }
 
 void
-world_set_acl(World *w, u32 table_id, const AclItem *acl, u32 count)
+world_rebuild_table(World *w, const TableDef *def)
+{
+    if (world_work(w, def->table_id))
+        (void)world_hide_emptied(w, def->table_id, def, 0);
+    world_show_table(w, def->table_id);
+}
+
+/* What is hidden above the table was made from a definition of its own. */
+static void
+replace_def(World *w, u32 table_id, const TableDef *def, const AclItem *acl, u32 count)
 {
     TableWork *tw = world_work(w, table_id);
+    while (tw && tw->replaces)
+        tw = tw->replaces;
     if (!tw)
         return;
     TableShm *t = world_must(w, sizeof *t);
     *t = *tw->t;
-    t->def = copy_def(w, tw->t->def, acl, count);
-    t->def_bytes = (u32)def_bytes(tw->t->def, count);
+    t->def = copy_def(w, def ? def : tw->t->def, acl, count);
+    t->def_bytes = (u32)def_bytes(t->def, count);
     world_retire(w, tw->t->def, tw->t->def_bytes);
     world_retire(w, tw->t, sizeof *t);
     tw->t = t;
     catalog_set_table(w, table_id, t);
     w->next.catalog_version++;
+}
+
+void
+world_alter_table(World *w, const TableDef *def)
+{
+    const TableShm *t = world_table(w, def->table_id);
+    if (t)
+        replace_def(w, def->table_id, def, t->def->acl, t->def->acl_count);
+}
+
+void
+world_set_acl(World *w, u32 table_id, const AclItem *acl, u32 count)
+{
+    replace_def(w, table_id, NULL, acl, count);
 }
 
 /* ---- roles ---- */

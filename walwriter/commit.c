@@ -42,7 +42,7 @@ tx_done(Tx *tx)
     free(tx->own_keys);
     free(tx->reads);
     for (u32 i = 0; i < tx->ddl.count; i++)
-        free(tx->ddl.items[i].payload);
+        staged_free(&tx->ddl.items[i]);
     free(tx->ddl.items);
     if (tx->arena)
         arena_free(tx->arena);

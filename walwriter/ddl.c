@@ -21,6 +21,8 @@ ddl_is_catalog(u16 kind)
     switch (kind) {
     case WAL_CREATE_TABLE:
     case WAL_DROP_TABLE:
+    case WAL_ALTER_TABLE:
+    case WAL_REBUILD_TABLE:
     case WAL_TRUNCATE:
     case WAL_CREATE_ROLE:
     case WAL_ALTER_ROLE:
@@ -49,7 +51,9 @@ decode(Arena *a, u16 kind, const u8 *payload, u32 len, Error *err)
     u32 id, count;
     bool keep;
     switch (kind) {
-    case WAL_CREATE_TABLE: return catrec_read_table(a, payload, len, &table, err);
+    case WAL_CREATE_TABLE:
+    case WAL_ALTER_TABLE:
+    case WAL_REBUILD_TABLE: return catrec_read_table(a, payload, len, &table, err);
     case WAL_CREATE_ROLE:
     case WAL_ALTER_ROLE: return catrec_read_role(payload, len, &role, verifier, &keep, err);
     case WAL_SET_ACL: return catrec_read_acl(a, payload, len, &id, &acl, &count, err);
@@ -150,8 +154,17 @@ owns(const Ask *a, const TableDef *t)
 static const TableDef *
 table_of(const Ask *a, u32 id)
 {
-    const TableShm *t = staged_table(a->w, a->tx, id);
-    return t ? table_def(t) : NULL;
+    return staged_table(a->w, a->tx, id) ? world_table_def(a->w->world, id, a->tx->slot) : NULL;
+}
+
+static const char *
+null_key_column(const TableDef *t)
+{
+    for (u32 k = 0; k < t->key_count; k++)
+        for (u32 i = 0; t->keys[k].primary && i < t->keys[k].column_count; i++)
+            if (!t->columns[t->keys[k].columns[i]].not_null)
+                return "primary key of table \"%s\" has a column that may be NULL";
+    return NULL;
 }
 
 static Judged
@@ -163,10 +176,8 @@ judge_create_table(const Ask *a, CatalogChange *c)
         return JUDGED_ERROR;
     if ((t.owner_id != a->role->role_id && !a->role->superuser) || !staged_role(a->w, a->tx, t.owner_id, &owner))
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "must be able to SET ROLE to the owner of table \"%s\"", t.name);
-    for (u32 k = 0; k < t.key_count; k++)
-        for (u32 i = 0; t.keys[k].primary && i < t.keys[k].column_count; i++)
-            if (!t.columns[t.keys[k].columns[i]].not_null)
-                return refused(a, ERR_INVALID_TABLE_DEFINITION, "primary key \"%s\" has a column that may be NULL", t.keys[k].name);
+    if (null_key_column(&t))
+        return refused(a, ERR_INVALID_TABLE_DEFINITION, null_key_column(&t), t.name);
     Judged j = take_name(a, NAME_OF_TABLE, t.name);
     if (j == JUDGED_YES)
         j = keep_role(a, t.owner_id);
@@ -194,6 +205,60 @@ judge_table_change(const Ask *a, const CatalogChange *c)
     if (c->kind == WAL_TRUNCATE && !catalog_allows(a->root, t, a->role->role_id, ACL_TRUNCATE))
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %s", t->name);
     return take(a, (LockTag){id, LOCK_TABLE, 0, 0}, LOCK_TABLE_ACCESS_EXCLUSIVE);
+}
+
+/* Whether rows of one are rows of the other, and their keys. Names and DEFAULT are free. (Blocks of a NOT NULL column have no room for NULLs.) */
+static bool
+same_rows(const TableDef *old, const TableDef *new)
+{
+    if (old->column_count != new->column_count || old->key_count != new->key_count)
+        return false;
+    for (u32 i = 0; i < old->column_count; i++) {
+        const ColumnDef *o = &old->columns[i], *n = &new->columns[i];
+        if (o->type != n->type || o->typmod != n->typmod || o->not_null != n->not_null)
+            return false;
+    }
+    for (u32 i = 0; i < old->key_count; i++) {
+        const KeyDef *o = &old->keys[i], *n = &new->keys[i];
+        if (o->primary != n->primary || o->column_count != n->column_count ||
+            memcmp(o->columns, n->columns, o->column_count * sizeof o->columns[0]) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* A definition made from an older one than there is now is made again. */
+static Judged
+judge_alter_table(const Ask *a, const CatalogChange *c)
+{
+    TableDef t;
+    if (!catrec_read_table(a->tx->arena, c->payload, c->len, &t, a->err))
+        return JUDGED_ERROR;
+    const TableDef *old = table_of(a, t.table_id);
+    if (!old || t.schema_version != old->schema_version + 1)
+        return JUDGED_REPLAN;
+    if (!owns(a, old))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "must be owner of table %s", old->name);
+    bool renamed = !str_eq(t.name, old->name);
+    if (t.owner_id != old->owner_id || t.acl_count || (c->kind == WAL_ALTER_TABLE ? !same_rows(old, &t) : renamed))
+        return refused(a, ERR_PROTOCOL_VIOLATION, "malformed request: table \"%s\" cannot be altered so", old->name);
+    if (null_key_column(&t))
+        return refused(a, ERR_INVALID_TABLE_DEFINITION, null_key_column(&t), t.name);
+    Judged j = take(a, (LockTag){t.table_id, LOCK_TABLE, 0, 0}, LOCK_TABLE_ACCESS_EXCLUSIVE);
+    if (j == JUDGED_YES)
+        j = take(a, (LockTag){0, LOCK_NAME, NAME_OF_ACL, t.table_id}, LOCK_EXCLUSIVE);
+    if (j == JUDGED_YES && renamed)
+        j = take_name(a, NAME_OF_TABLE, old->name);
+    if (j == JUDGED_YES && renamed)
+        j = take_name(a, NAME_OF_TABLE, t.name);
+    if (j == JUDGED_YES && renamed && staged_find_table(a->w, a->tx, t.name))
+        return refused(a, ERR_DUPLICATE_TABLE, "relation \"%s\" already exists", t.name);
+    if (j == JUDGED_YES && c->kind == WAL_REBUILD_TABLE && (a->tx->flags & REQ_FLAG_SNAPSHOT) && a->tx->version &&
+        reads_changed_since(a->w, t.table_id, a->tx->version)) { /* the rows that it would lose, or bring back */
+        error_set(a->err, ERR_SERIALIZATION_FAILURE, "could not serialize access due to concurrent update");
+        return JUDGED_ERROR;
+    }
+    return j;
 }
 
 static bool
@@ -292,6 +357,8 @@ judge_change(const Ask *a, CatalogChange *c)
     case WAL_CREATE_TABLE: return judge_create_table(a, c);
     case WAL_DROP_TABLE:
     case WAL_TRUNCATE: return judge_table_change(a, c);
+    case WAL_ALTER_TABLE:
+    case WAL_REBUILD_TABLE: return judge_alter_table(a, c);
     case WAL_CREATE_ROLE:
     case WAL_ALTER_ROLE: return judge_role(a, c);
     case WAL_DROP_ROLE: return judge_drop_role(a, c);
@@ -355,6 +422,13 @@ ddl_apply(World *world, Arena *a, u16 kind, const u8 *payload, u32 len)
     case WAL_TRUNCATE:
         ensure(catrec_read_id(payload, len, &id, &err));
         world_truncate_table(world, id);
+        break;
+    case WAL_ALTER_TABLE:
+    case WAL_REBUILD_TABLE:
+        ensure(catrec_read_table(a, payload, len, &table, &err));
+        world_take_name(world, table.table_id);
+        (kind == WAL_ALTER_TABLE ? world_alter_table : world_rebuild_table)(world, &table);
+        world_give_name(world, table.table_id);
         break;
     case WAL_CREATE_ROLE:
     case WAL_ALTER_ROLE:

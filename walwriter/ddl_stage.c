@@ -6,6 +6,9 @@
  * later parts go there, and what the transaction staged in the table before stays where it is, to be found again when the TRUNCATE is taken back. (Own keys
  * noted before it lead to places in the new private block: no harm, since the row there is compared.) All other changes are only noted. The judge looks at the newest catalog and at these notes (staged_…).
  *
+ * REBUILD does the same with another definition. ALTER changes names and defaults only: the new definition is in force for the transaction at once
+ * (world_set_altered), and for all others when it is applied.
+ *
  * A part whose table is emptied or dropped later in its transaction is dead: COMMIT does not log it.
  * Memory for applying is promised when a change is staged. Writes: hidden tables, the notes. Fails: no memory; nothing is staged then.
  */
@@ -30,6 +33,8 @@ change_id(u16 kind, const u8 *payload, u32 len, Arena *a)
     bool keep;
     switch (kind) {
     case WAL_CREATE_TABLE:
+    case WAL_ALTER_TABLE:
+    case WAL_REBUILD_TABLE:
         ensure(catrec_read_table(a, payload, len, &table, &err));
         return table.table_id;
     case WAL_CREATE_ROLE:
@@ -52,9 +57,15 @@ is_of_role(u16 kind)
 }
 
 bool
+staged_hides(u16 kind)
+{
+    return kind == WAL_TRUNCATE || kind == WAL_REBUILD_TABLE;
+}
+
+bool
 staged_empties(u16 kind)
 {
-    return kind == WAL_TRUNCATE || kind == WAL_DROP_TABLE;
+    return staged_hides(kind) || kind == WAL_DROP_TABLE;
 }
 
 /* What applying it takes, once hidden tables are made. */
@@ -65,37 +76,70 @@ promise_of(World *w, u16 kind, u32 id, u32 len)
     const RolesShm *roles = world_root(w)->roles;
     switch (kind) {
     case WAL_CREATE_TABLE:
-    case WAL_TRUNCATE: return CATALOG_PROMISE_LITTLE;
+    case WAL_TRUNCATE:
+    case WAL_REBUILD_TABLE: return CATALOG_PROMISE_LITTLE;
     case WAL_DROP_TABLE: return 0;
+    case WAL_ALTER_TABLE:
     case WAL_SET_ACL:
         t = world_table(w, id);
-        return CATALOG_PROMISE_LITTLE + len + (t ? t->def_bytes : 0);
+        return CATALOG_PROMISE_LITTLE + 4ull * len + (t ? t->def_bytes : 0);
     default: return CATALOG_PROMISE_LITTLE + 2ull * len + (roles ? 2 * roles_bytes(roles->count + 1) : 0);
     }
 }
 
 /* ---- staging ---- */
 
+void
+staged_free(StagedChange *c)
+{
+    free(c->payload);
+    free(c->altered);
+}
+
 u32
 staged_truncations(const Staged *s, u32 table_id)
 {
     u32 n = 0;
     for (u32 i = 0; i < s->count; i++)
-        n += s->items[i].kind == WAL_TRUNCATE && s->items[i].id == table_id;
+        n += staged_hides(s->items[i].kind) && s->items[i].id == table_id;
     return n;
 }
 
-static void
-make_hidden(World *w, u32 owner, const StagedChange *c, Arena *a)
+/* The definition in a change that has one. */
+static TableDef
+def_of(const StagedChange *c, Arena *a)
 {
     Error err;
     TableDef table;
-    if (c->kind == WAL_CREATE_TABLE) {
-        arena_reset(a);
-        ensure(catrec_read_table(a, c->payload, c->len, &table, &err));
+    arena_reset(a);
+    ensure(catrec_read_table(a, c->payload, c->len, &table, &err));
+    return table;
+}
+
+static bool
+make_hidden(World *w, u32 owner, StagedChange *c, Arena *a)
+{
+    TableDef table;
+    switch (c->kind) {
+    case WAL_CREATE_TABLE:
+        table = def_of(c, a);
         (void)world_hide_created(w, &table, owner);
-    } else if (c->kind == WAL_TRUNCATE) {
-        (void)world_hide_truncated(w, c->id, owner);
+        return true;
+    case WAL_TRUNCATE:
+        (void)world_hide_emptied(w, c->id, NULL, owner);
+        return true;
+    case WAL_REBUILD_TABLE:
+        table = def_of(c, a);
+        (void)world_hide_emptied(w, c->id, &table, owner);
+        return true;
+    case WAL_ALTER_TABLE:
+        table = def_of(c, a);
+        if (!(c->altered = world_copy_def(&table)))
+            return false;
+        c->altered_before = world_set_altered(w, c->id, c->altered, owner);
+        return true;
+    default:
+        return true;
     }
 }
 
@@ -109,15 +153,20 @@ staged_add(World *w, Staged *s, u32 owner, u32 ordinal, Record r, Arena *a, Erro
     }
     memcpy(payload, r.payload, r.len);
     arena_reset(a);
-    StagedChange c = {.ordinal = ordinal, .kind = r.kind, .len = r.len, .payload = payload, .id = change_id(r.kind, payload, r.len, a)};
+    StagedChange c = {.ordinal = ordinal, .owner = owner, .kind = r.kind, .len = r.len, .payload = payload, .id = change_id(r.kind, payload, r.len, a)};
     c.promise = promise_of(w, c.kind, c.id, c.len);
-    u64 making = c.kind == WAL_CREATE_TABLE ? CATALOG_PROMISE : 0;
+    u64 making = c.kind == WAL_CREATE_TABLE || c.kind == WAL_REBUILD_TABLE ? CATALOG_PROMISE : 0;
     if (!world_reserve_catalog(w, making, err) || (c.promise && !world_reserve_catalog(w, c.promise, err))) {
         free(payload);
         return false;
     }
-    make_hidden(w, owner, &c, a);
+    bool made = make_hidden(w, owner, &c, a);
     world_unreserve_catalog(w, making);
+    if (!made) {
+        world_unreserve_catalog(w, c.promise);
+        free(payload);
+        return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+    }
     s->items[s->count++] = c;
     return true;
 }
@@ -142,7 +191,7 @@ stage(Writer *w, Tx *tx, const CatalogChange *from, u32 ordinal, Error *err)
     if (!staged_add(w->world, &tx->ddl, tx->slot, ordinal, (Record){.kind = from->kind, .len = from->len, .payload = from->payload}, tx->arena, err))
         return false;
     u32 id = tx->ddl.items[tx->ddl.count - 1].id;
-    if (from->kind == WAL_TRUNCATE)
+    if (staged_hides(from->kind))
         set_rows_aside(w, tx, id);
     return !tx->chain || !staged_empties(from->kind) || chain_empty(tx->chain, id, ordinal, err);
 }
@@ -166,10 +215,12 @@ static void
 undo_last(World *w, Staged *s)
 {
     StagedChange *c = &s->items[--s->count];
-    if (c->kind == WAL_CREATE_TABLE || c->kind == WAL_TRUNCATE)
+    if (c->kind == WAL_CREATE_TABLE || staged_hides(c->kind))
         world_forget_hidden(w, c->id);
+    if (c->kind == WAL_ALTER_TABLE)
+        (void)world_set_altered(w, c->id, c->altered_before, c->owner);
     world_unreserve_catalog(w, c->promise);
-    free(c->payload);
+    staged_free(c);
 }
 
 void
@@ -185,7 +236,7 @@ ddl_undo(Writer *w, Tx *tx, u32 ordinal)
     while (tx->ddl.count && tx->ddl.items[tx->ddl.count - 1].ordinal > ordinal) {
         StagedChange c = tx->ddl.items[tx->ddl.count - 1];
         undo_last(w->world, &tx->ddl);
-        if (c.kind == WAL_TRUNCATE)
+        if (staged_hides(c.kind))
             bring_rows_back(w, tx, c.id);
     }
 }
@@ -193,44 +244,84 @@ ddl_undo(Writer *w, Tx *tx, u32 ordinal)
 void
 staged_set_aside(World *w, Staged *s)
 {
-    for (u32 i = s->count; i-- > 0;)
-        if (s->items[i].kind == WAL_TRUNCATE)
-            s->items[i].aside = world_set_aside(w, s->items[i].id);
+    for (u32 i = s->count; i-- > 0;) {
+        StagedChange *c = &s->items[i];
+        if (staged_hides(c->kind))
+            c->aside = world_set_aside(w, c->id);
+        if (c->kind == WAL_ALTER_TABLE)
+            (void)world_set_altered(w, c->id, c->altered_before, c->owner);
+    }
+}
+
+void
+staged_bring_one_back(World *w, StagedChange *c)
+{
+    if (c->aside)
+        world_bring_back(w, c->aside);
+    c->aside = NULL;
+    if (c->kind == WAL_ALTER_TABLE)
+        (void)world_set_altered(w, c->id, c->altered, c->owner);
 }
 
 void
 staged_bring_back(World *w, Staged *s)
 {
     for (u32 i = 0; i < s->count; i++)
-        if (s->items[i].aside) {
-            world_bring_back(w, s->items[i].aside);
-            s->items[i].aside = NULL;
-        }
+        staged_bring_one_back(w, &s->items[i]);
 }
 
 const TableShm *
 ddl_staged_table(Writer *w, const Tx *tx)
 {
     const StagedChange *c = &tx->ddl.items[tx->ddl.count - 1];
-    return c->kind == WAL_CREATE_TABLE || c->kind == WAL_TRUNCATE ? world_table(w->world, c->id) : NULL;
+    return c->kind == WAL_CREATE_TABLE || staged_hides(c->kind) ? world_table(w->world, c->id) : NULL;
 }
 
 /* ---- COMMIT ---- */
 
-/* Before the rows are applied. */
+/* A later one made a table from the definition that this one made. */
+static bool
+is_outdone(const Staged *s, u32 i)
+{
+    for (u32 k = i + 1; k < s->count; k++)
+        if (s->items[k].id == s->items[i].id && staged_empties(s->items[k].kind))
+            return true;
+    return false;
+}
+
+static void
+apply_change(World *w, Staged *s, u32 i, Arena *a)
+{
+    StagedChange *c = &s->items[i];
+    TableDef table;
+    if (c->kind == WAL_CREATE_TABLE || staged_hides(c->kind)) {
+        world_show_table(w, c->id);
+    } else if (c->kind == WAL_ALTER_TABLE) {
+        table = def_of(c, a);
+        if (!is_outdone(s, i))
+            world_alter_table(w, &table);
+    } else {
+        arena_reset(a);
+        ddl_apply(w, a, c->kind, c->payload, c->len);
+    }
+}
+
+/* Before the rows are applied. A table may show the name that it has in the end at once, so names are taken before all and given after all. */
 void
 staged_apply(World *w, Staged *s, Arena *a)
 {
-    for (u32 i = 0; i < s->count; i++) {
-        StagedChange *c = &s->items[i];
-        if (c->kind == WAL_CREATE_TABLE || c->kind == WAL_TRUNCATE)
-            world_show_table(w, c->id);
-        else {
-            arena_reset(a);
-            ddl_apply(w, a, c->kind, c->payload, c->len);
+    for (u32 i = 0; i < s->count; i++)
+        if (s->items[i].kind == WAL_ALTER_TABLE || s->items[i].kind == WAL_DROP_TABLE) {
+            world_take_name(w, s->items[i].id);
+            (void)world_set_altered(w, s->items[i].id, NULL, 0);
         }
-        world_unreserve_catalog(w, c->promise);
-        free(c->payload);
+    for (u32 i = 0; i < s->count; i++)
+        apply_change(w, s, i, a);
+    for (u32 i = 0; i < s->count; i++) {
+        if (s->items[i].kind == WAL_CREATE_TABLE || s->items[i].kind == WAL_ALTER_TABLE)
+            world_give_name(w, s->items[i].id);
+        world_unreserve_catalog(w, s->items[i].promise);
+        staged_free(&s->items[i]);
     }
     s->count = 0;
 }
@@ -273,7 +364,7 @@ newest_of(const Tx *tx, bool role, u32 id)
 {
     for (u32 i = tx->ddl.count; i-- > 0;) {
         const StagedChange *c = &tx->ddl.items[i];
-        if (c->id == id && is_of_role(c->kind) == role && c->kind != WAL_SET_ACL && c->kind != WAL_TRUNCATE)
+        if (c->id == id && is_of_role(c->kind) == role && c->kind != WAL_SET_ACL && !staged_hides(c->kind) && c->kind != WAL_ALTER_TABLE)
             return c;
     }
     return NULL;
@@ -293,12 +384,15 @@ const TableDef *
 staged_find_table(Writer *w, const Tx *tx, Str name)
 {
     const TableDef *d = catalog_find_table(world_root(w->world), name);
-    if (d && staged_table(w, tx, d->table_id))
+    d = d && staged_table(w, tx, d->table_id) ? world_table_def(w->world, d->table_id, tx->slot) : NULL;
+    if (d && str_eq(d->name, name))
         return d;
     for (u32 i = 0; i < tx->ddl.count; i++) {
-        const TableShm *t = tx->ddl.items[i].kind == WAL_CREATE_TABLE ? staged_table(w, tx, tx->ddl.items[i].id) : NULL;
-        if (t && str_eq(table_def(t)->name, name))
-            return table_def(t);
+        const StagedChange *c = &tx->ddl.items[i];
+        bool names = c->kind == WAL_CREATE_TABLE || c->kind == WAL_ALTER_TABLE;
+        d = names && staged_table(w, tx, c->id) ? world_table_def(w->world, c->id, tx->slot) : NULL;
+        if (d && str_eq(d->name, name))
+            return d;
     }
     return NULL;
 }

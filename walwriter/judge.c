@@ -66,8 +66,7 @@ needed_rights(PartKind kind)
 static Judged
 judge_table(Writer *w, Tx *tx, const PartView *p, Error *err)
 {
-    const TableShm *t = staged_table(w, tx, p->table_id);
-    const TableDef *def = t ? table_def(t) : NULL;
+    const TableDef *def = staged_table(w, tx, p->table_id) ? world_table_def(w->world, p->table_id, tx->slot) : NULL;
     LockHold *h;
     if (!def || def->schema_version != p->schema_version)
         return JUDGED_REPLAN;

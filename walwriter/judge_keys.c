@@ -53,10 +53,10 @@ part_value(World *w, const TableDef *def, const PartView *p, u32 row, u32 column
 
 /* `id` is used when p is NULL. */
 static Judged
-unique_violation(Writer *w, u32 table_id, u32 key, const PartView *p, u32 row, RowId id, Error *err)
+unique_violation(Writer *w, const Tx *tx, u32 table_id, u32 key, const PartView *p, u32 row, RowId id, Error *err)
 {
     static const TypeFormat UTC = {.extra_float_digits = 1};
-    const TableDef *def = table_def(world_table(w->world, table_id));
+    const TableDef *def = world_table_def(w->world, table_id, tx->slot);
     const KeyDef *k = &def->keys[key];
     ByteBuf b = {0};
     w->clash_hash = 0;
@@ -173,7 +173,7 @@ clash(Writer *w, Tx *tx, u32 part, u32 key, u32 row, RowId found, Error *err)
     const PartView *p = &tx->parts[part];
     bool added;
     if (ends_statement(tx) || p->kind != PART_UPDATE)
-        return unique_violation(w, p->table_id, key, p, row, found, err);
+        return unique_violation(w, tx, p->table_id, key, p, row, found, err);
     LayerTable *t = chain_layer_table(tx->chain, p->table_id);
     if (!t || !rowset_add(&t->clashes, found, &added))
         return judge_no_memory(err);
@@ -277,7 +277,7 @@ judge_key(Writer *w, Tx *tx, u32 part, u32 key, u32 row, bool others, Error *err
         if (others && locks_conflict(w->locks, tx->slot, tag, LOCK_WATCH))
             return judge_park(w, tag, LOCK_WATCH);
         if (scratch_add(w, tx, part, key, row, hash))
-            return unique_violation(w, p->table_id, key, p, row, 0, err);
+            return unique_violation(w, tx, p->table_id, key, p, row, 0, err);
     } else {
         LockResult r = locks_take(w->locks, tx->slot, tag, LOCK_EXCLUSIVE, &h);
         if (r == LOCK_BUSY)
@@ -287,7 +287,7 @@ judge_key(Writer *w, Tx *tx, u32 part, u32 key, u32 row, bool others, Error *err
             return JUDGED_ERROR;
         }
         if (own_row_has(w, tx, h, part, key, row))
-            return unique_violation(w, p->table_id, key, p, row, 0, err);
+            return unique_violation(w, tx, p->table_id, key, p, row, 0, err);
         tx->own_keys[tx->own_count] = (OwnKey){.hold = h, .older = h->own, .part = part, .row = row};
         h->own = ++tx->own_count;
     }
@@ -319,7 +319,7 @@ judge_clashing(Writer *w, Tx *tx, const PartView *p, Error *err)
     for (u32 k = 0; k < def->key_count && t->clash_keys; k++)
         for (u32 i = 0; i < p->row_count && (t->clash_keys >> k & 1) && !judge_changes_key(&def->keys[k], p); i++)
             if (rowset_has(&t->clashes, p->old_rows[i]))
-                return unique_violation(w, p->table_id, k, NULL, 0, p->old_rows[i], err);
+                return unique_violation(w, tx, p->table_id, k, NULL, 0, p->old_rows[i], err);
     return JUDGED_YES;
 }
 
@@ -352,7 +352,7 @@ judge_settle(Writer *w, Tx *tx, Error *err)
     for (u32 i = 0; l && i < l->table_count; i++) {
         LayerTable *t = &l->tables[i];
         if (!rowset_within(&t->clashes, &t->deletes, &missing))
-            return unique_violation(w, t->table_id, (u32)__builtin_ctzll(t->clash_keys), NULL, 0, missing, err);
+            return unique_violation(w, tx, t->table_id, (u32)__builtin_ctzll(t->clash_keys), NULL, 0, missing, err);
         rowset_clear(&t->clashes);
         t->clash_keys = 0;
     }

@@ -128,9 +128,9 @@ may_lock(Writer *w, const Tx *tx, const Ask *a, const TableDef *def)
 }
 
 static Judged
-not_available(Writer *w, const Ask *a, Error *err)
+not_available(Writer *w, const Tx *tx, const Ask *a, Error *err)
 {
-    Str name = table_def(world_table(w->world, a->table_id))->name;
+    Str name = world_table_def(w->world, a->table_id, tx->slot)->name;
     error_set(err, ERR_LOCK_NOT_AVAILABLE, "could not obtain lock on %srelation \"%.*s\"", a->kind == BOX_LOCK_ROWS_RECORD ? "row in " : "",
               (int)name.len, name.ptr);
     return JUDGED_ERROR;
@@ -143,7 +143,7 @@ take_table(Writer *w, Tx *tx, const Ask *a, LockMode mode, Error *err)
     LockHold *h;
     LockTag tag = {a->table_id, LOCK_TABLE, 0, 0};
     switch (locks_take(w->locks, tx->slot, tag, mode, &h)) {
-    case LOCK_BUSY: return a->kind == BOX_LOCK_TABLE_RECORD && a->wait == LOCK_NOWAIT ? not_available(w, a, err) : judge_park(w, tag, mode);
+    case LOCK_BUSY: return a->kind == BOX_LOCK_TABLE_RECORD && a->wait == LOCK_NOWAIT ? not_available(w, tx, a, err) : judge_park(w, tag, mode);
     case LOCK_NO_MEMORY: return judge_no_memory(err);
     case LOCK_GRANTED: break;
     }
@@ -153,8 +153,7 @@ take_table(Writer *w, Tx *tx, const Ask *a, LockMode mode, Error *err)
 static Judged
 judge_table(Writer *w, Tx *tx, const Ask *a, Error *err)
 {
-    const TableShm *t = staged_table(w, tx, a->table_id);
-    const TableDef *def = t ? table_def(t) : NULL;
+    const TableDef *def = staged_table(w, tx, a->table_id) ? world_table_def(w->world, a->table_id, tx->slot) : NULL;
     if (!def || def->schema_version != a->schema_version)
         return JUDGED_REPLAN;
     if (!may_lock(w, tx, a, def)) {
@@ -191,7 +190,7 @@ judge_rows(Writer *w, Tx *tx, const Ask *a, Error *err)
         if (j == JUDGED_PARK && a->wait == LOCK_SKIP)
             continue;
         if (j == JUDGED_PARK && a->wait == LOCK_NOWAIT)
-            return not_available(w, a, err);
+            return not_available(w, tx, a, err);
         if (j != JUDGED_YES)
             return j;
         bits[i / 64] |= 1ull << (i % 64);

@@ -75,6 +75,12 @@ changed_place(Writer *w, u32 table_id)
     return &w->changed[table_id % CHANGED_PLACES];
 }
 
+bool
+reads_changed_since(Writer *w, u32 table_id, u64 version)
+{
+    return *changed_place(w, table_id) > version;
+}
+
 void
 reads_restarted(Writer *w)
 {
@@ -94,7 +100,7 @@ reads_note_changes(Writer *w, const Tx *tx)
         if (staged_empties(tx->ddl.items[i].kind))
             *changed_place(w, tx->ddl.items[i].id) = tx->lsn;
     for (u32 i = 0; i < tx->change_count; i++)
-        if (ddl_gives_back(tx->changes[i].kind)) /* the table's id comes first */
+        if (staged_empties(tx->changes[i].kind)) /* the table's id comes first */
             *changed_place(w, get_le32(tx->changes[i].payload)) = tx->lsn;
 }
 

@@ -215,9 +215,7 @@ spill_change(Writer *w, Tx *tx, Chain *c, Error *err)
     StagedChange *change = &tx->ddl.items[tx->ddl.count];
     if (staged_empties(change->kind) && !chain_empty(c, change->id, change->ordinal, err))
         return false;
-    if (change->aside)
-        world_bring_back(w->world, change->aside);
-    change->aside = NULL;
+    staged_bring_one_back(w->world, change);
     tx->ddl.count++;
     return true;
 }
@@ -265,7 +263,9 @@ unspill(Writer *w, Tx *tx, Chain *c, u32 change_count)
     chain_drop_blocks(w->world, c);
     while (tx->ddl.count > 0) {
         StagedChange *change = &tx->ddl.items[--tx->ddl.count];
-        if (change->kind != WAL_TRUNCATE)
+        if (change->kind == WAL_ALTER_TABLE)
+            (void)world_set_altered(w->world, change->id, change->altered_before, change->owner);
+        if (!staged_hides(change->kind))
             continue;
         change->aside = world_set_aside(w->world, change->id);
         chain_drop_blocks(w->world, c);

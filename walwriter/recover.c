@@ -215,7 +215,7 @@ stage_change(Replay *r, Chain *c, const Record *rec, u32 ordinal, Error *err)
     u32 id = rec->len >= 4 ? get_le32(rec->payload) : 0;
     if (staged_empties(rec->kind) && !chain_empty(c, id, ordinal, err))
         return false;
-    if ((rec->kind == WAL_TRUNCATE && !world_table(r->world, id)) || (rec->kind == WAL_CREATE_TABLE && world_table(r->world, id)))
+    if (((staged_hides(rec->kind) || rec->kind == WAL_ALTER_TABLE) && !world_table(r->world, id)) || (rec->kind == WAL_CREATE_TABLE && world_table(r->world, id)))
         return true; /* a table that is gone by now, or made by a commit that is published */
     return staged_add(r->world, &c->ddl, 0, ordinal, *rec, r->arena, err);
 }

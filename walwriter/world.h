@@ -112,10 +112,10 @@ void world_unreserve_catalog(World *w, u64 bytes);
 u32 world_next_table_id(World *w);
 u32 world_next_role_id(World *w);
 /* Tables that only one open transaction sees, in no tree: what CREATE TABLE makes, and what TRUNCATE puts in the place of a table that is locked
- * against all others. The functions above find them by their id. world_show_table at COMMIT; world_forget_hidden takes back the newest of an id. */
+ * against all others, or REBUILD. The functions above find them by their id. world_show_table at COMMIT; world_forget_hidden takes back the newest of an id. */
 const TableShm *world_hide_created(World *w, const TableDef *def, u32 owner);
-const TableShm *world_hide_truncated(World *w, u32 table_id, u32 owner);
-void world_show_table(World *w, u32 table_id); /* a no-op when everybody sees it */
+const TableShm *world_hide_emptied(World *w, u32 table_id, const TableDef *def, u32 owner); /* def NULL: as it is. Rights stay */
+void world_show_table(World *w, u32 table_id); /* a no-op when everybody sees it. A name is given by world_give_name */
 void world_forget_hidden(World *w, u32 table_id);
 /* For a while the newest of an id is not there: world_set_aside, newest first, and world_bring_back, oldest first. */
 struct TableWork *world_set_aside(World *w, u32 table_id);
@@ -123,9 +123,21 @@ void world_bring_back(World *w, struct TableWork *hidden);
 /* The slot whose transaction made the table, and alone knows it, or emptied one that all know; UINT32_MAX: none. */
 u32 world_made_by(World *w, u32 table_id);
 u32 world_emptied_by(World *w, u32 table_id);
+/* The definition as the slot's transaction sees it; NULL: there is no such table. */
+const TableDef *world_table_def(World *w, u32 table_id, u32 owner);
+/* ALTER TABLE in an open transaction, which has the table locked against all others: the definition that it sees from now on (NULL: the table's). The
+ * caller keeps it while it is in force. Returns the one before. */
+const TableDef *world_set_altered(World *w, u32 table_id, const TableDef *def, u32 owner);
+TableDef *world_copy_def(const TableDef *def); /* in one malloc; NULL without memory */
 void world_create_table(World *w, const TableDef *def); /* def points to private memory; copied */
 void world_drop_table(World *w, u32 table_id);
 void world_truncate_table(World *w, u32 table_id); /* all blocks out of the directory; ids go on */
+/* Another definition, without rights, which stay; the same rows. A new name: world_take_name before, world_give_name after. */
+void world_alter_table(World *w, const TableDef *def);
+void world_rebuild_table(World *w, const TableDef *def); /* as truncate and alter, but for any columns and keys */
+/* Out of the tree of names and into it; no-ops when it is so. Where several names change, all are taken first. */
+void world_take_name(World *w, u32 table_id);
+void world_give_name(World *w, u32 table_id);
 void world_put_role(World *w, const RoleDef *role, const char *verifier); /* creates or replaces; verifier NULL keeps it */
 void world_drop_role(World *w, u32 role_id);
 void world_set_acl(World *w, u32 table_id, const AclItem *acl, u32 count);

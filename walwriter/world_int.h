@@ -40,7 +40,10 @@ typedef struct TableWork {
     bool dirty;
     TableShm *t;        /* what the tree being made points at */
     u32 hidden_by;      /* 1 + the slot of the open transaction that alone sees it; 0: it is in the trees */
-    struct TableWork *replaces; /* hidden by TRUNCATE: what has this id for all others, or had it before in the transaction */
+    struct TableWork *replaces; /* hidden by TRUNCATE and its like: what has this id for all others, or had it before in the transaction */
+    bool unnamed;       /* not in the tree of names */
+    const TableDef *altered; /* what an open transaction has made of the definition, in private memory; NULL: nothing */
+    u32 altered_by;     /* 1 + its slot */
     u64 row_count, deleted_count, place_count;
     SlotList opens;     /* blocks of small commits that are not full, in the order their ids are taken; the first one is the open block */
     SlotList pending;   /* sealed since the last publish */
@@ -192,6 +195,7 @@ void memo_begin(World *w, const PartView *p);
 Str memo_text(const World *w, const PartView *p, const PartColumn *c, u32 i);
 
 /* ---- catalog (catalog_write.c) ---- */
+const TableDef *world_newest_def(const TableWork *tw);
 void catalog_set_table(World *w, u32 table_id, const TableShm *t);
 
 /* ---- takeover (takeover.c) ---- */

@@ -44,12 +44,15 @@ enum {
 /* A catalog change of an open transaction (ddl_stage.c). */
 typedef struct StagedChange {
     u32 ordinal, id; /* id: of the table or role */
+    u32 owner;       /* slot */
     u16 kind;
     u32 len;
     u8 *payload;     /* its own copy */
     u64 promise;     /* of memory, for applying it */
     u64 at;          /* its place among the records of COMMIT */
-    struct TableWork *aside; /* TRUNCATE: its hidden table, while that is set aside */
+    struct TableWork *aside; /* TRUNCATE, REBUILD: its hidden table, while that is set aside */
+    TableDef *altered;       /* ALTER: its own copy */
+    const TableDef *altered_before; /* what was in force before; NULL: the table's */
 } StagedChange;
 
 typedef struct Staged {
@@ -298,6 +301,8 @@ void lock_list(Writer *w, Tx *tx);
 MUST_CHECK bool reads_take(Tx *tx, Error *err);
 Judged reads_judge(Writer *w, Tx *tx, Error *err);
 void reads_note_changes(Writer *w, const Tx *tx);
+/* It, or a table that shares its place, may have been changed. */
+bool reads_changed_since(Writer *w, u32 table_id, u64 version);
 void reads_restarted(Writer *w);
 /* Whose chain staged this row; UINT32_MAX: it is a row like others. */
 u32 judge_stager_of(const Writer *w, u32 table_id, RowId id);
@@ -347,7 +352,10 @@ void staged_apply(World *w, Staged *s, Arena *a);
 /* What TRUNCATE hides steps aside, so that the tables it stands for are found, and comes back. */
 void staged_set_aside(World *w, Staged *s);
 void staged_bring_back(World *w, Staged *s);
-bool staged_empties(u16 kind);
+void staged_bring_one_back(World *w, StagedChange *c);
+void staged_free(StagedChange *c); /* what it points at */
+bool staged_hides(u16 kind);   /* makes a hidden table in the place of one that is there */
+bool staged_empties(u16 kind); /* what was in the table is gone: the same, or DROP */
 u32 staged_truncations(const Staged *s, u32 table_id);
 /* Those of a judged request of a transaction that goes on; all or none. */
 MUST_CHECK bool ddl_stage(Writer *w, Tx *tx, Error *err);

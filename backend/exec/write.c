@@ -245,10 +245,10 @@ write_batch(Writer *w, const BStmt *stmt, const Batch *all)
         return;
     }
     shape_batch(w, b, &shaped);
-    if (stmt->kind == BST_INSERT)
-        txn_insert(w->write, &shaped);
-    else
+    if (stmt->kind == BST_UPDATE)
         txn_update(w->write, b->columns[0].data, w->columns, w->column_count, &shaped);
+    else
+        txn_insert(w->write, &shaped);
 }
 
 static TxnOutcome
@@ -325,6 +325,31 @@ lock_tables(ExecContext *ctx, const BStmt *stmt)
     return EXEC_DONE;
 }
 
+/* The table gets its new definition first and is filled from what it was: nobody else can change it then. */
+static TxnOutcome
+alter_table(ExecContext *ctx, const Plan *plan)
+{
+    const BStmt *stmt = plan->stmt;
+    const TableShm *empty;
+    if (!stmt->create) /* nothing changes: the binder left notices */
+        return TXN_DONE;
+    if (!stmt->query)
+        return txn_alter_table(ctx->txn, stmt->create);
+    TxnOutcome outcome = txn_rebuild_table(ctx->txn, stmt->create, &empty);
+    if (outcome != TXN_DONE)
+        return outcome;
+    Exec *e = exec_new(ctx, plan);
+    Pull *pull = pull_open(e, plan->root);
+    Writer w;
+    Batch b;
+    open_insert(&w, e, empty, stmt);
+    while (pull_next(pull, &b))
+        write_batch(&w, stmt, &b);
+    outcome = txn_write_finish(w.write);
+    exec_close(e);
+    return outcome;
+}
+
 ExecOutcome
 exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returning)
 {
@@ -345,8 +370,10 @@ exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returni
         return stmt->drop_count ? outcome_of(txn_drop_tables(ctx->txn, stmt->drop_ids, stmt->drop_count)) : EXEC_DONE;
     case BST_LOCK:
         return lock_tables(ctx, stmt);
+    case BST_ALTER_TABLE:
+        return outcome_of(alter_table(ctx, plan));
     case BST_TRUNCATE:
-        return outcome_of(txn_truncate(ctx->txn, stmt->table_id));
+        return outcome_of(txn_truncate(ctx->txn, stmt->drop_ids, stmt->drop_count));
     default:
         err_throw(ERR_INTERNAL_ERROR, "a statement that writes nothing was run as one that does");
     }

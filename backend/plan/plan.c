@@ -265,6 +265,10 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
         plan->root = plan_insert_source(&p, stmt->query);
         plan_returning(&p, plan, stmt);
         break;
+    case BST_ALTER_TABLE:
+        if (stmt->query)
+            plan->root = plan_insert_source(&p, stmt->query);
+        break;
     case BST_UPDATE:
     case BST_DELETE:
         plan->root = plan_query_rows(&p, stmt->query, true);

@@ -216,7 +216,7 @@ typedef struct ALocking {
 } ALocking;
 
 typedef enum StmtKind {
-    ST_SELECT, ST_INSERT, ST_UPDATE, ST_DELETE, ST_COPY, ST_CREATE_TABLE, ST_DROP_TABLE, ST_TRUNCATE, ST_SET, ST_SHOW, ST_RESET,
+    ST_SELECT, ST_INSERT, ST_UPDATE, ST_DELETE, ST_COPY, ST_CREATE_TABLE, ST_DROP_TABLE, ST_ALTER_TABLE, ST_TRUNCATE, ST_SET, ST_SHOW, ST_RESET,
     ST_LOCK, ST_EXPLAIN, ST_CHECKPOINT, ST_CHECK, ST_NOOP, ST_ALTER_ROLE, ST_TRANSACTION, ST_DEALLOCATE, ST_DISCARD, ST_UNLISTEN,
     ST_PREPARE, ST_EXECUTE, ST_DECLARE, ST_FETCH, ST_CLOSE, ST_UNSUPPORTED,
 } StmtKind;
@@ -241,6 +241,21 @@ typedef struct AConstraint {
     u32 column_count; /* 0 in a column constraint */
     Str *columns;
 } AConstraint;
+
+typedef enum AAlterKind {
+    AA_ADD_COLUMN, AA_DROP_COLUMN, AA_SET_DEFAULT, AA_DROP_DEFAULT, AA_SET_NOT_NULL, AA_DROP_NOT_NULL, AA_ADD_KEY, AA_DROP_CONSTRAINT,
+    AA_RENAME_TABLE, AA_RENAME_COLUMN, AA_RENAME_CONSTRAINT,
+} AAlterKind;
+/* One action of ALTER TABLE. */
+typedef struct AAlter {
+    AAlterKind kind;
+    Str name, new_name; /* of the column or constraint; RENAME */
+    bool if_exists;     /* IF [NOT] EXISTS */
+    AColumnDef *column; /* ADD COLUMN */
+    AConstraint *key;   /* ADD PRIMARY KEY, UNIQUE */
+    AExpr *expr;        /* SET DEFAULT */
+    Str text;
+} AAlter;
 
 /* One element of INSERT's column list or UPDATE's SET. */
 typedef struct ASet {
@@ -291,6 +306,7 @@ struct Stmt {
     PtrList options;      /* COPY, EXPLAIN: AOption */
     PtrList column_defs;  /* CREATE TABLE: AColumnDef */
     PtrList constraints;  /* CREATE TABLE: AConstraint */
+    PtrList alters;       /* ALTER TABLE: AAlter */
     bool if_exists;       /* IF [NOT] EXISTS */
     PtrList names;        /* DROP, TRUNCATE, LOCK: AName */
     TableLockMode lock_mode;

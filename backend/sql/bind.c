@@ -15,7 +15,7 @@
 u32
 bind_position(Binder *b, u32 byte)
 {
-    if (byte == NO_LOCATION)
+    if (byte == NO_LOCATION || b->no_positions)
         return 0;
     if (b->ascii)
         return byte + 1;
@@ -101,14 +101,16 @@ bind_const_text(Binder *b, TypeId type, Str text, u32 position)
 }
 
 void
-bind_notice(Binder *b, const char *format, ...)
+bind_notice(Binder *b, ErrCode code, const char *format, ...)
 {
     char text[sizeof((Error *)0)->message];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    ptrlist_add(b->arena, &b->notices, arena_strndup(b->arena, text, strlen(text)));
+    BNotice *n = ARENA_NEW(b->arena, BNotice);
+    *n = (BNotice){code, arena_strndup(b->arena, text, strlen(text))};
+    ptrlist_add(b->arena, &b->notices, n);
 }
 
 void
@@ -192,6 +194,9 @@ bind_statement(Binder *b, BStmt *to, const Stmt *s)
     case ST_DROP_TABLE:
         bind_drop_table(b, to, s);
         break;
+    case ST_ALTER_TABLE:
+        bind_alter_table(b, to, s);
+        break;
     case ST_TRUNCATE:
         bind_truncate(b, to, s);
         break;
@@ -236,7 +241,7 @@ finish(Binder *b, BStmt *to)
     planned->cte_count = b->ctes.count;
     planned->ctes = (BCte **)b->ctes.items;
     to->notice_count = b->notices.count;
-    to->notices = (char **)b->notices.items;
+    to->notices = (BNotice **)b->notices.items;
 }
 
 BStmt *

@@ -35,7 +35,8 @@ typedef struct Binder {
     struct CteScope *with;   /* entries of WITH that can be seen */
     const AWith *with_now;   /* those being bound, and at which of them */
     u32 with_at;
-    PtrList notices;         /* char* */
+    PtrList notices;         /* BNotice */
+    bool no_positions;       /* errors point nowhere */
 } Binder;
 
 /* Where an expression stands, for messages and for what is allowed there. */
@@ -95,7 +96,7 @@ void bind_leave(Binder *b);
 BExpr *bind_new(Binder *b, BExprKind kind, TypeId type, u32 position);
 BExpr *bind_const_null(Binder *b, TypeId type, u32 position);
 BExpr *bind_const_text(Binder *b, TypeId type, Str text, u32 position);
-void bind_notice(Binder *b, const char *format, ...) PRINTF_LIKE(2, 3);
+void bind_notice(Binder *b, ErrCode code, const char *format, ...) PRINTF_LIKE(3, 4);
 void bind_right(Binder *b, const TableDef *t, u32 acl_bits);
 /* One of the rights is enough. */
 void bind_right_any(Binder *b, const TableDef *t, u32 acl_bits);
@@ -247,7 +248,10 @@ void bind_change(Binder *b, BStmt *to, const Stmt *s);
 void bind_copy(Binder *b, BStmt *to, const Stmt *s);
 void bind_create_table(Binder *b, BStmt *to, const Stmt *s);
 void bind_drop_table(Binder *b, BStmt *to, const Stmt *s);
+void bind_alter_table(Binder *b, BStmt *to, const Stmt *s);
 void bind_truncate(Binder *b, BStmt *to, const Stmt *s);
+/* 42501 unless the role owns the table or is superuser. */
+void bind_must_own(Binder *b, const TableDef *t);
 void bind_explain(Binder *b, BStmt *to, const Stmt *s);
 void bind_utility(Binder *b, BStmt *to, const Stmt *s);
 void bind_statement(Binder *b, BStmt *to, const Stmt *s);

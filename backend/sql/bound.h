@@ -247,7 +247,7 @@ bquery_visible(const BQuery *q)
 }
 
 typedef enum BStmtKind {
-    BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_COPY_TO, BST_CREATE_TABLE, BST_DROP_TABLE, BST_TRUNCATE,
+    BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_COPY_TO, BST_CREATE_TABLE, BST_DROP_TABLE, BST_ALTER_TABLE, BST_TRUNCATE,
     BST_SET, BST_SHOW, BST_RESET, BST_LOCK, BST_EXPLAIN, BST_CHECKPOINT, BST_CHECK, BST_ALTER_ROLE, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
     BST_PREPARE, BST_EXECUTE, BST_DECLARE, BST_FETCH, BST_CLOSE, BST_EMPTY, BST_NOOP,
 } BStmtKind;
@@ -284,6 +284,12 @@ typedef struct BSetting {
     char *name, *value;
 } BSetting;
 
+/* A NOTICE: PostgreSQL's text and code (ERR_NONE: 00000). */
+typedef struct BNotice {
+    ErrCode code;
+    char *text;
+} BNotice;
+
 typedef struct BStmt {
     BStmtKind kind;
     u32 param_count;
@@ -308,7 +314,8 @@ typedef struct BStmt {
     u32 returning_count, extra_target_count;
     BTarget *returning;
     /* CREATE TABLE: everything but ids, NULL when IF NOT EXISTS found one (see notices); DROP TABLE and TRUNCATE: all ids (of TRUNCATE
-     * the first is table_id, too); IF EXISTS misses are notices */
+     * the first is table_id, too); IF EXISTS misses are notices. ALTER TABLE: all of the new definition, NULL when nothing changes; with a query, its
+     * columns in order, when the rows must be written anew */
     TableDef *create;
     bool if_not_exists;
     u32 drop_count;
@@ -319,7 +326,7 @@ typedef struct BStmt {
     TableLockMode lock_mode;
     LockWait lock_wait;
     u32 notice_count;
-    char **notices;      /* full text of NOTICE messages (PostgreSQL's) */
+    BNotice **notices;
     /* SET, SHOW, RESET: setting name ("all" for SHOW ALL); value as one text, NULL = DEFAULT; local = SET LOCAL.
      * set_transaction = SET TRANSACTION, which is local, too. PREPARE, EXECUTE, DECLARE, FETCH; DEALLOCATE and CLOSE, NULL = ALL: name.
      * ALTER ROLE: role and password, NULL = none. SAVEPOINT, RELEASE, ROLLBACK TO: name */

@@ -100,6 +100,10 @@ void parse_delete(Parser *p, Stmt *s);
 void parse_copy(Parser *p, Stmt *s);
 void parse_create_table(Parser *p, Stmt *s); /* behind CREATE TABLE */
 void parse_drop_table(Parser *p, Stmt *s);   /* behind DROP TABLE */
+void parse_alter_table(Parser *p, Stmt *s);  /* behind ALTER TABLE */
+void parse_column_def(Parser *p, Stmt *s);   /* to s->column_defs */
+bool parse_at_table_constraint(Parser *p);
+void parse_table_constraint(Parser *p, Stmt *s); /* to s->constraints, or refused later */
 void parse_truncate(Parser *p, Stmt *s);
 void parse_lock(Parser *p, Stmt *s);
 void parse_set(Parser *p, Stmt *s);

@@ -55,6 +55,10 @@ read_definition(Parser *p, Stmt *s, const char **ret_tag)
         parse_take(p);
         *ret_tag = "DROP TABLE";
         parse_drop_table(p, s);
+    } else if (verb.keyword == KW_ALTER && parse_is(p, KW_TABLE)) {
+        parse_take(p);
+        *ret_tag = "ALTER TABLE";
+        parse_alter_table(p, s);
     } else if (verb.keyword == KW_ALTER && role && !parse_is_ahead(p, 1, KW_MAPPING)) {
         parse_take(p);
         *ret_tag = "ALTER ROLE";

@@ -190,8 +190,8 @@ refuse_misplaced(Parser *p, bool deferrable)
     parse_fail_at(p, parse_at(p), ERR_SYNTAX_ERROR, "misplaced %s clause", which);
 }
 
-static void
-read_column(Parser *p, Stmt *s)
+void
+parse_column_def(Parser *p, Stmt *s)
 {
     AColumnDef *c = ARENA_NEW(p->arena, AColumnDef);
     c->at = parse_at(p);
@@ -215,8 +215,8 @@ read_column(Parser *p, Stmt *s)
 }
 
 /* PRIMARY KEY (a, b), UNIQUE (a), CHECK (…), FOREIGN KEY …, EXCLUDE … of the table. */
-static void
-read_table_constraint(Parser *p, Stmt *s)
+void
+parse_table_constraint(Parser *p, Stmt *s)
 {
     AConstraint *k = ARENA_NEW(p->arena, AConstraint);
     k->at = parse_at(p);
@@ -268,6 +268,13 @@ read_table_constraint(Parser *p, Stmt *s)
         parse_refuse_later(s, k->at, "DEFERRABLE");
 }
 
+bool
+parse_at_table_constraint(Parser *p)
+{
+    return parse_is(p, KW_CONSTRAINT) || parse_is(p, KW_PRIMARY) || parse_is(p, KW_UNIQUE) || parse_is(p, KW_CHECK) ||
+           parse_is(p, KW_FOREIGN) || parse_is(p, KW_EXCLUDE);
+}
+
 static void
 read_table_element(Parser *p, Stmt *s)
 {
@@ -279,11 +286,10 @@ read_table_element(Parser *p, Stmt *s)
             parse_take(p);
         }
         parse_refuse_later(s, at, "CREATE TABLE (LIKE ...)");
-    } else if (parse_is(p, KW_CONSTRAINT) || parse_is(p, KW_PRIMARY) || parse_is(p, KW_UNIQUE) || parse_is(p, KW_CHECK) ||
-               parse_is(p, KW_FOREIGN) || parse_is(p, KW_EXCLUDE)) {
-        read_table_constraint(p, s);
+    } else if (parse_at_table_constraint(p)) {
+        parse_table_constraint(p, s);
     } else {
-        read_column(p, s);
+        parse_column_def(p, s);
     }
 }
 

@@ -123,6 +123,21 @@ forget_statement(Txn *t)
         own_undo(t->own, t->statement);
 }
 
+/* ALTER TABLE found two rows with the same key: the walwriter speaks of one that comes to another. */
+static NORETURN void
+throw_not_unique(const Error *error)
+{
+    Error err = *error;
+    static const char there[] = " already exists.";
+    size_t len = strlen(err.detail);
+    error_set(&err, ERR_UNIQUE_VIOLATION, "could not create unique index \"%s\"", error->constraint);
+    if (len > strlen(there) && strcmp(error->detail + len - strlen(there), there) == 0)
+        error_detail(&err, "%.*s is duplicated.", (int)(len - strlen(there)), error->detail);
+    strcpy(err.table, error->table);
+    strcpy(err.constraint, error->constraint);
+    err_rethrow(&err);
+}
+
 TxnOutcome
 ask_settle(Txn *t, const Answer *a, const Error *error)
 {
@@ -146,6 +161,8 @@ ask_settle(Txn *t, const Answer *a, const Error *error)
     }
     if (error->code == ERR_QUERY_CANCELED)
         interrupt_check(); /* knows better which cancel it was */
+    if (error->code == ERR_UNIQUE_VIOLATION && t->rebuilds)
+        throw_not_unique(error);
     if (error->code == ERR_UNIQUE_VIOLATION && reads_missed(t, a->row[0])) /* whoever looked first is told to try again, not that the key is there */
         err_throw(ERR_SERIALIZATION_FAILURE, "could not serialize access due to read/write dependencies among transactions");
     err_rethrow(error);

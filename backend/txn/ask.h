@@ -36,6 +36,7 @@ struct Txn {
     Snapshot snapshot;      /* the same with the transaction's own changes up to the statement's start */
     bool pinned;
     bool seen;              /* snapshot is made */
+    bool rebuilds;          /* ALTER TABLE fills the table anew */
     u32 retries;
     u32 skip_retries;       /* of SKIP LOCKED, which asks for no table lock */
     LockWait lock_wait;

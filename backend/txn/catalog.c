@@ -64,6 +64,14 @@ txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exis
     return outcome;
 }
 
+/* In a block a change is told to the statements that come. */
+static bool
+note_change(Txn *t, WalRecordKind kind, u32 table_id, const Answer *a)
+{
+    return kind == WAL_DROP_TABLE ? own_drop_table(txn_own(t), t->ordinal, table_id)
+                                  : own_truncate(txn_own(t), t->ordinal, table_id, (const TableShm *)(uintptr_t)a->row[0]);
+}
+
 static bool
 named_before(const u32 *table_ids, u32 i)
 {
@@ -73,8 +81,9 @@ named_before(const u32 *table_ids, u32 i)
     return false;
 }
 
-TxnOutcome
-txn_drop_tables(Txn *t, const u32 *table_ids, u32 count)
+/* In a block one by one, else in one request. */
+static TxnOutcome
+change_tables(Txn *t, WalRecordKind kind, const u32 *table_ids, u32 count)
 {
     TxnOutcome outcome = TXN_DONE;
     Answer a;
@@ -84,28 +93,62 @@ txn_drop_tables(Txn *t, const u32 *table_ids, u32 count)
         if (named_before(table_ids, i)) /* DROP TABLE a, a */
             continue;
         catrec_put_id(&b, table_ids[i]);
-        len = put_record(t, len, WAL_DROP_TABLE, &b);
+        len = put_record(t, len, kind, &b);
         records++;
         if (!txn_is_open(t))
             continue;
         outcome = ask(t, REQ_PART, REQ_FLAG_STATEMENT_ENDS, len, 1, &a);
         if (outcome == TXN_DONE)
-            noted(own_drop_table(txn_own(t), t->ordinal, table_ids[i]));
+            noted(note_change(t, kind, table_ids[i], &a));
         len = records = 0;
     }
     return records ? ask(t, last_kind(t), 0, len, records, &a) : outcome;
 }
 
 TxnOutcome
-txn_truncate(Txn *t, u32 table_id)
+txn_drop_tables(Txn *t, const u32 *table_ids, u32 count)
+{
+    return change_tables(t, WAL_DROP_TABLE, table_ids, count);
+}
+
+TxnOutcome
+txn_truncate(Txn *t, const u32 *table_ids, u32 count)
+{
+    return change_tables(t, WAL_TRUNCATE, table_ids, count);
+}
+
+TxnOutcome
+txn_alter_table(Txn *t, const TableDef *def)
 {
     ByteBuf b = {0};
     Answer a;
-    catrec_put_id(&b, table_id);
-    TxnOutcome outcome = ask(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, put_record(t, 0, WAL_TRUNCATE, &b), 1, &a);
+    catrec_put_table(&b, def);
+    TxnOutcome outcome = ask(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, put_record(t, 0, WAL_ALTER_TABLE, &b), 1, &a);
     if (outcome == TXN_DONE && txn_is_open(t))
-        noted(own_truncate(txn_own(t), t->ordinal, table_id, (const TableShm *)(uintptr_t)a.row[0]));
+        noted(own_alter(txn_own(t), t->ordinal, def));
     return outcome;
+}
+
+TxnOutcome
+txn_rebuild_table(Txn *t, const TableDef *def, const TableShm **ret_empty)
+{
+    ByteBuf b = {0};
+    Answer a;
+    catrec_put_table(&b, def);
+    bool stays = t->looked && t->isolation != TXN_READ_COMMITTED;
+    if (!stays)
+        txn_drop_snapshot(t);
+    TxnOutcome outcome = ask(t, REQ_PART, 0, put_record(t, 0, WAL_REBUILD_TABLE, &b), 1, &a);
+    if (outcome != TXN_DONE)
+        return outcome;
+    *ret_empty = (const TableShm *)(uintptr_t)a.row[0];
+    t->rebuilds = true;
+    if (!stays) /* else the walwriter looked that nobody has changed it since */
+        txn_drop_snapshot(t);
+    (void)txn_snapshot(t);
+    if (txn_is_open(t))
+        noted(own_rebuild(txn_own(t), t->ordinal, *ret_empty));
+    return TXN_DONE;
 }
 
 TxnOutcome

@@ -56,11 +56,31 @@ failing_value(const TxnWrite *w, const RowId *rows, const Batch *b, u32 position
 }
 
 static NORETURN void
+throw_of_column(Error *err, const TableDef *t, const ColumnDef *c)
+{
+    snprintf(err->table, sizeof err->table, "%.*s", (int)t->name.len, t->name.ptr);
+    snprintf(err->column, sizeof err->column, "%.*s", (int)c->name.len, c->name.ptr);
+    err_rethrow(err);
+}
+
+/* Rows of a table that is being altered. */
+static NORETURN void
+throw_contains_nulls(const TableDef *t, const ColumnDef *c)
+{
+    Error err;
+    error_set(&err, ERR_NOT_NULL_VIOLATION, "column \"%.*s\" of relation \"%.*s\" contains null values", (int)c->name.len, c->name.ptr,
+              (int)t->name.len, t->name.ptr);
+    throw_of_column(&err, t, c);
+}
+
+static NORETURN void
 throw_null(const TxnWrite *w, const RowId *rows, const Batch *b, u32 position, const ColumnDef *c)
 {
     Error err;
     ByteBuf row_text = {0};
     u32 row = b->sel ? b->sel[position] : position;
+    if (w->txn->rebuilds)
+        throw_contains_nulls(w->def, c);
     error_set(&err, ERR_NOT_NULL_VIOLATION, "null value in column \"%.*s\" of relation \"%.*s\" violates not-null constraint",
               (int)c->name.len, c->name.ptr, (int)w->def->name.len, w->def->name.ptr);
     for (u32 k = 0; k < w->def->column_count; k++) {
@@ -71,9 +91,7 @@ throw_null(const TxnWrite *w, const RowId *rows, const Batch *b, u32 position, c
     }
     error_detail(&err, "Failing row contains (%.*s).", (int)row_text.len, (const char *)row_text.data);
     buf_free(&row_text);
-    snprintf(err.table, sizeof err.table, "%.*s", (int)w->def->name.len, w->def->name.ptr);
-    snprintf(err.column, sizeof err.column, "%.*s", (int)c->name.len, c->name.ptr);
-    err_rethrow(&err);
+    throw_of_column(&err, w->def, c);
 }
 
 void

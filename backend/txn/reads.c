@@ -49,7 +49,7 @@ read_table(Txn *t, u32 table_id)
 void
 txn_note_read_table(Txn *t, u32 table_id)
 {
-    if (t->isolation == TXN_SERIALIZABLE)
+    if (t->isolation == TXN_SERIALIZABLE && !t->rebuilds) /* what it has locked nobody changes */
         read_table(t, table_id)->whole = true;
 }
 

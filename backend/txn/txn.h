@@ -75,7 +75,13 @@ void txn_write_abort(TxnWrite *w);
 /* ---- catalog changes ---- */
 TxnOutcome txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exists);
 TxnOutcome txn_drop_tables(Txn *t, const u32 *table_ids, u32 count);
-TxnOutcome txn_truncate(Txn *t, u32 table_id);
+TxnOutcome txn_truncate(Txn *t, const u32 *table_ids, u32 count);
+/* def: the whole new one, of the next schema version, without rights; the same columns and keys but for their names and defaults. */
+TxnOutcome txn_alter_table(Txn *t, const TableDef *def);
+/* Any columns and keys: the table is empty then, and *ret_empty its place for txn_write_begin. Locked against all others, and txn_snapshot is
+ * as new as the lock and shows the old rows. Outside of a block txn_write_finish commits; errors of the rows speak of the table being altered. 40001 when rows
+ * were changed that a REPEATABLE READ transaction cannot see. */
+TxnOutcome txn_rebuild_table(Txn *t, const TableDef *def, const TableShm **ret_empty);
 TxnOutcome txn_put_role(Txn *t, const RoleDef *role, const char *verifier);
 void txn_checkpoint(Txn *t);
 

@@ -266,6 +266,9 @@ static TxnOutcome
 finish_commit(TxnWrite *w)
 {
     Txn *t = w->txn;
+    Answer a;
+    if (w->rows == 0 && t->rebuilds)
+        return ask(t, REQ_COMMIT, 0, 0, 0, &a);
     if (w->rows == 0) {
         ask_rollback(t); /* a re-run that found nothing to do any more */
         return TXN_DONE;

@@ -2,7 +2,7 @@
  * catrec.h
  *    Catalog records of the log: tables, roles, rights. Little-endian, every piece padded to 8 bytes with zeros.
  *
- * CREATE_TABLE, ALTER_TABLE:
+ * CREATE_TABLE, ALTER_TABLE, REBUILD_TABLE:
  *   0 u32 table id (0 in a request: the walwriter gives it)   4 u32 schema version   8 u32 owner
  *   12 u16 columns   14 u16 keys   16 u32 acl items   20 u16 name length   22 u16 0   24 name
  *   each column: u32 type OID, i32 typmod, u8 not null, u8 0, u16 name length, u32 length of the DEFAULT, name, DEFAULT

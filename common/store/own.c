@@ -151,6 +151,53 @@ own_truncate(Own *o, u32 ordinal, u32 table_id, const TableShm *hidden)
     return c != NULL;
 }
 
+bool
+own_rebuild(Own *o, u32 ordinal, const TableShm *hidden)
+{
+    OwnChange *c = add_change(o, ordinal, hidden->def->table_id, OWN_REBUILD);
+    if (c)
+        c->hidden = hidden;
+    return c != NULL;
+}
+
+/* Without rights: enter_table adds them. */
+static TableDef *
+copy_def(Arena *a, const TableDef *from)
+{
+    TableDef *d = ARENA_NEW(a, TableDef);
+    ColumnDef *columns = ARENA_ARRAY(a, ColumnDef, MAX(from->column_count, 1u));
+    KeyDef *keys = ARENA_ARRAY(a, KeyDef, MAX(from->key_count, 1u));
+    if (!d || !columns || !keys)
+        return NULL;
+    *d = *from;
+    d->name = arena_str(a, from->name);
+    bool ok = d->name.ptr != NULL;
+    for (u32 i = 0; i < from->column_count; i++) {
+        columns[i] = from->columns[i];
+        columns[i].name = arena_str(a, from->columns[i].name);
+        columns[i].default_text = arena_str(a, from->columns[i].default_text);
+        ok &= columns[i].name.ptr && columns[i].default_text.ptr;
+    }
+    for (u32 i = 0; i < from->key_count; i++) {
+        keys[i] = from->keys[i];
+        keys[i].name = arena_str(a, from->keys[i].name);
+        ok &= keys[i].name.ptr != NULL;
+    }
+    d->columns = columns;
+    d->keys = keys;
+    return ok ? d : NULL;
+}
+
+bool
+own_alter(Own *o, u32 ordinal, const TableDef *def)
+{
+    TableDef *copy = copy_def(o->arena, def);
+    OwnChange *c = copy ? add_change(o, ordinal, def->table_id, OWN_ALTER) : NULL;
+    if (c)
+        c->def = copy;
+    return c != NULL;
+}
+
 /* ---- tables ---- */
 
 static u32 *
@@ -265,8 +312,10 @@ show_truncate(Own *o, OwnChange *c, OwnTable *t, Error *err)
         return no_memory(err);
     c->before = t->own;
     c->hidden_before = t->hidden;
+    c->def_before = t->def;
     t->own = empty;
     t->hidden = c->hidden;
+    t->def = NULL; /* the hidden table has it */
     return true;
 }
 
@@ -283,6 +332,14 @@ show(Own *o, OwnChange *c, const Root *published, Error *err)
     switch (c->kind) {
     case OWN_PART: return show_part(o, c, t, base, err);
     case OWN_TRUNCATE: return show_truncate(o, c, t, err);
+    case OWN_REBUILD:
+        if (!show_truncate(o, c, t, err))
+            return false;
+        break;
+    case OWN_ALTER:
+        c->def_before = t->def;
+        t->def = c->def;
+        break;
     case OWN_CREATE:
         t->hidden = c->hidden;
         break;
@@ -339,9 +396,16 @@ take_back(Own *o, OwnChange *c)
         take_back_part(o, c, t);
         return;
     case OWN_TRUNCATE:
+    case OWN_REBUILD:
         t->own = c->before;
         t->hidden = c->hidden_before;
-        return;
+        t->def = c->def_before;
+        if (c->kind == OWN_TRUNCATE)
+            return;
+        break;
+    case OWN_ALTER:
+        t->def = c->def_before;
+        break;
     case OWN_CREATE:
         t->hidden = NULL;
         break;

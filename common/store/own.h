@@ -37,6 +37,10 @@ MUST_CHECK bool own_create_table(Own *o, u32 ordinal, const TableShm *hidden);
 MUST_CHECK bool own_drop_table(Own *o, u32 ordinal, u32 table_id);
 /* hidden: the empty table that stands in its place. */
 MUST_CHECK bool own_truncate(Own *o, u32 ordinal, u32 table_id, const TableShm *hidden);
+/* The same, with another definition in `hidden`. */
+MUST_CHECK bool own_rebuild(Own *o, u32 ordinal, const TableShm *hidden);
+/* Other names and defaults; copied. */
+MUST_CHECK bool own_alter(Own *o, u32 ordinal, const TableDef *def);
 void own_undo(Own *o, u32 last_kept);
 
 /* The root of a statement: `published` is pinned, and nobody reads the root made before any more. savepoint: what is noted may be taken back one by one.

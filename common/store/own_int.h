@@ -8,7 +8,7 @@
 #include "common/store/own.h"
 #include "common/store/own_table.h"
 
-typedef enum OwnKind { OWN_PART = 1, OWN_CREATE, OWN_DROP, OWN_TRUNCATE } OwnKind;
+typedef enum OwnKind { OWN_PART = 1, OWN_CREATE, OWN_DROP, OWN_TRUNCATE, OWN_REBUILD, OWN_ALTER } OwnKind;
 
 /* Old rows of a part, those with consecutive ids together. */
 typedef struct OwnRun {
@@ -24,9 +24,11 @@ typedef struct OwnChange {
     u64 row[2];
     const SlotDirShm *staged;
     u32 first_run, run_count, old_count;
-    const TableShm *hidden;     /* CREATE, TRUNCATE */
-    TableOwn *before;           /* TRUNCATE, once shown: the table's state until then */
+    const TableShm *hidden;     /* CREATE, TRUNCATE, REBUILD */
+    TableOwn *before;           /* TRUNCATE, REBUILD, once shown: the table's state until then */
     const TableShm *hidden_before;
+    TableDef *def;              /* ALTER */
+    TableDef *def_before;       /* TRUNCATE, REBUILD, ALTER, once shown */
 } OwnChange;
 
 /* A table that the transaction changed. */
@@ -34,6 +36,8 @@ typedef struct OwnTable {
     u32 table_id;
     bool dropped, stale;        /* stale: not as the root shows it */
     const TableShm *hidden;     /* made by the transaction, or what its TRUNCATE left */
+    TableDef *def;              /* what ALTER made of it, with the rights it has in the root; NULL: as in the table */
+    bool unnamed;               /* its old name is out of the root, the new one not yet in */
     TableOwn *own;
     TableShm view;              /* what the root shows, when it does */
 } OwnTable;
@@ -50,7 +54,7 @@ struct Own {
     u32 table_count, table_capacity;
     u32 *slots;                 /* by hash of the table id: index + 1 */
     u32 slot_capacity;
-    u32 catalog_changes;        /* shown and not taken back: CREATE and DROP */
+    u32 catalog_changes;        /* shown and not taken back: all but TRUNCATE */
     /* the private root */
     Arena *root_arena;
     Root root;

@@ -4,7 +4,7 @@
  *
  * As long as the published root is the same, the private one is kept and only tables that changed since are entered anew; else it is made from the
  * new one. Both trees are copied along the paths (tree.c) into an arena of their own. The catalog version is a private one as long as the
- * transaction has made or dropped tables, so that nothing planned with it is ever used with another catalog; it moves with every change of either.
+ * transaction has made, dropped or altered tables, so that nothing planned with it is ever used with another catalog; it moves with every change of either.
  *
  * Writes: private memory. Fails: no memory; then the root is made from scratch the next time.
  */
@@ -30,27 +30,43 @@ own_node(void *arena, const TreeNode *n)
     return copy;
 }
 
+static const TableDef *
+def_of(const OwnTable *t, const TableShm *base)
+{
+    return t->def ? t->def : base->def;
+}
+
+/* The name that the root has for the table goes, when it is another one or the table is not there. */
+static bool
+leave_name(Own *o, OwnTable *t)
+{
+    const TableShm *base = own_table_base(t, o->base.root), *now = store_table(&o->root, t->table_id);
+    bool there = base && !t->dropped;
+    t->unnamed = there && (!now || !str_eq(now->def->name, def_of(t, base)->name));
+    return !now || (there && !t->unnamed) || tree_remove_name(&o->root, now->def->name, own_node, o->root_arena);
+}
+
 /* The table as the transaction sees it, into the tree, or out of it. */
 static bool
 enter_table(Own *o, OwnTable *t)
 {
     const TableShm *base = own_table_base(t, o->base.root), *now = store_table(&o->root, t->table_id);
     bool there = base && !t->dropped;
+    if (base && t->def) {
+        t->def->acl = base->def->acl;
+        t->def->acl_count = base->def->acl_count;
+    }
     if (base) {
         t->view = *base;
+        t->view.def = def_of(t, base);
         t->view.own = t->own;
     }
+    o->root.table_count += there - (now != NULL);
+    if (there)
+        o->root.next_table_id = MAX(o->root.next_table_id, t->table_id + 1);
     if ((now || there) && !tree_set_table(&o->root, t->table_id, there ? &t->view : NULL, own_node, o->root_arena))
         return false;
-    if (there && !now) {
-        o->root.table_count++;
-        o->root.next_table_id = MAX(o->root.next_table_id, t->table_id + 1);
-        return tree_set_name(&o->root, base->def->name, t->table_id, own_node, o->root_arena);
-    }
-    if (there || !now)
-        return true;
-    o->root.table_count--;
-    return tree_remove_name(&o->root, now->def->name, own_node, o->root_arena);
+    return !t->unnamed || tree_set_name(&o->root, t->view.def->name, t->table_id, own_node, o->root_arena);
 }
 
 bool
@@ -72,13 +88,13 @@ own_root(Own *o, const Snapshot *published, bool savepoint, Snapshot *ret, Error
     for (u32 pass = 0; pass < 2; pass++)
         for (u32 i = 0; i < o->table_count; i++) {
             OwnTable *t = o->tables[i];
-            if ((!anew && !t->stale) || (pass == 0) != t->dropped)
+            if (!anew && !t->stale)
                 continue;
-            if (!enter_table(o, t)) {
+            if (!(pass == 0 ? leave_name : enter_table)(o, t)) {
                 o->base.root = NULL;
                 return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
             }
-            t->stale = false;
+            t->stale &= pass == 0;
         }
     if (o->catalog_changes && (o->catalog_moved || o->base_catalog_version != published->root->catalog_version))
         o->root.catalog_version = PRIVATE_CATALOG | ++o->serial;

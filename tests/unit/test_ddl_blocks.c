@@ -724,6 +724,8 @@ static const char *const NAME[NAMES] = {"t0", "x", "y"};
 
 typedef struct Model {
     u32 id[NAMES];         /* 0: no such table */
+    u32 version[NAMES];    /* of its definition */
+    bool two_keys[NAMES];
     u32 keys[NAMES];
     RowId row[NAMES][KEYS];
 } Model;
@@ -751,6 +753,7 @@ find_rows(Model *m)
     for (u32 t = 0; t < NAMES; t++) {
         const TableDef *d = catalog_find_table(s.root, str_of(NAME[t]));
         HOLDS((d ? d->table_id : 0) == m->id[t]);
+        HOLDS(!d || (d->schema_version == m->version[t] && d->key_count == m->two_keys[t] + 1));
         for (u32 k = 0; d && k < KEYS; k++) {
             Value v = {.type = TYPE_INT8, .typmod = -1, .i64v = k};
             HOLDS(key_find(&s, store_table(s.root, d->table_id), 0, &v, &m->row[t][k]) == (m->keys[t] >> k & 1));
@@ -777,14 +780,31 @@ step_change(u32 t)
         fx_put_create(NAME[t]);
         b = staged(0);
         now.id[t] = (u32)b->ans_rows;
+        now.version[t] = 1;
+        now.two_keys[t] = true;
         now.keys[t] = 0;
         return;
     }
-    bool drop = below(2);
-    put_id(drop ? WAL_DROP_TABLE : WAL_TRUNCATE, now.id[t]);
+    u32 what = below(4), to = below(NAMES);
+    if (what == 0 && !now.id[to]) {
+        fx_put_definition(WAL_ALTER_TABLE, now.id[t], NAME[to], now.version[t] + 1, now.two_keys[t] + 1);
+        staged(0);
+        now.version[to] = now.version[t] + 1;
+        now.two_keys[to] = now.two_keys[t];
+        now.id[to] = now.id[t];
+        now.keys[to] = now.keys[t];
+        memcpy(now.row[to], now.row[t], sizeof now.row[t]);
+        now.id[t] = now.keys[t] = 0;
+        return;
+    }
+    if (what == 1) {
+        now.two_keys[t] = !now.two_keys[t];
+        fx_put_definition(WAL_REBUILD_TABLE, now.id[t], NAME[t], ++now.version[t], now.two_keys[t] + 1);
+    } else
+        put_id(what == 2 ? WAL_DROP_TABLE : WAL_TRUNCATE, now.id[t]);
     staged(0);
     now.keys[t] = 0;
-    if (drop)
+    if (what == 2)
         now.id[t] = 0;
 }
 
@@ -795,6 +815,7 @@ step_row(u32 t)
     bool there = now.keys[t] >> k & 1, clash = there && below(3) == 0;
     if (!now.id[t])
         return;
+    fx_schema_version = now.version[t];
     if (there && !clash)
         put_delete(now.id[t], now.row[t][k], 0);
     else
@@ -821,6 +842,7 @@ step_two(u32 t)
     u32 first = below(KEYS), second = (first + 1 + below(KEYS - 1)) % KEYS, statement = ordinals[0];
     if (!now.id[t] || (now.keys[t] & (1u << first | 1u << second)))
         return;
+    fx_schema_version = now.version[t];
     for (u32 i = 0; i < 2; i++) {
         u32 k = i ? second : first;
         put_insert(now.id[t], k, 0);
@@ -873,7 +895,7 @@ step_end(void)
 
 START_TEST(random_transactions)
 {
-    committed = (Model){.id = {fx_table[0]}, .keys = {0xf}};
+    committed = (Model){.id = {fx_table[0]}, .version = {1}, .two_keys = {true}, .keys = {0xf}};
     ended(&committed);
     for (u32 i = 0; i < STEPS; i++) {
         u32 t = below(NAMES), what = below(20);

@@ -296,10 +296,10 @@ START_TEST(settings_and_modes)
     ck_assert_int_eq(bind_one("vacuum full t")->kind, BST_NOOP);
     s = bind_one("drop table if exists nosuch, t");
     ck_assert_uint_eq(s->drop_count, 1);
-    ck_assert_str_eq(s->notices[0], "table \"nosuch\" does not exist, skipping");
+    ck_assert_str_eq(s->notices[0]->text, "table \"nosuch\" does not exist, skipping");
     s = bind_one("create table if not exists t (a int)");
     ck_assert_ptr_null(s->create);
-    ck_assert_str_eq(s->notices[0], "relation \"t\" already exists, skipping");
+    ck_assert_str_eq(s->notices[0]->text, "relation \"t\" already exists, skipping");
 }
 END_TEST
 

@@ -721,20 +721,21 @@ START_TEST(hidden_tables)
     world_forget_hidden(f.w, id);
     ck_assert_ptr_null(world_table(f.w, id));
     const TableShm *first = world_hide_created(f.w, &def, 3);
-    ck_assert_ptr_ne(world_hide_truncated(f.w, id, 3), first);
+    ck_assert_ptr_ne(world_hide_emptied(f.w, id, NULL, 3), first);
     world_forget_hidden(f.w, id);
     ck_assert_ptr_eq(world_table(f.w, id), first);
-    (void)world_hide_truncated(f.w, id, 3);
+    (void)world_hide_emptied(f.w, id, NULL, 3);
     ck_assert_msg(world_verify(f.w, &err), "%s", err.message);
     world_show_table(f.w, id);
+    world_give_name(f.w, id);
     ck_assert_uint_eq(world_made_by(f.w, id), UINT32_MAX);
     /* a table with rows: emptied twice and taken back, nothing happened */
     u64 next = world_table(f.w, filled)->dir->next_block, block;
-    (void)world_hide_truncated(f.w, filled, 2);
+    (void)world_hide_emptied(f.w, filled, NULL, 2);
     ck_assert_uint_eq(world_emptied_by(f.w, filled), 2);
     ck_assert_uint_eq(world_made_by(f.w, filled), UINT32_MAX);
     ck_assert(world_take_block(f.w, filled, &block, &err));
-    (void)world_hide_truncated(f.w, filled, 2);
+    (void)world_hide_emptied(f.w, filled, NULL, 2);
     world_forget_hidden(f.w, filled);
     world_forget_hidden(f.w, filled);
     ck_assert_uint_eq(world_table(f.w, filled)->dir->next_block, next + 1); /* the id is used up */
@@ -744,7 +745,7 @@ START_TEST(hidden_tables)
     ck_assert_uint_eq(catalog_find_table(s.root, str_of("hidden"))->table_id, id);
     ck_assert_uint_eq(store_digest(&s, store_table(s.root, filled), NULL), digest);
     /* emptied for good, while somebody looks at the old state */
-    (void)world_hide_truncated(f.w, filled, 2);
+    (void)world_hide_emptied(f.w, filled, NULL, 2);
     world_show_table(f.w, filled);
     world_publish(f.w, ++f.version);
     ck_assert_uint_eq(store_digest(&s, store_table(s.root, filled), NULL), digest);

@@ -141,7 +141,7 @@ named(Backend *b, const char *name)
 static TxnOutcome
 empty(Backend *b, void *name)
 {
-    return txn_truncate(b->txn, named(b, name)->table_id);
+    return txn_truncate(b->txn, &named(b, name)->table_id, 1);
 }
 
 static TxnOutcome

@@ -163,7 +163,7 @@ fx_put(u16 kind, const void *payload, u32 len)
 }
 
 static inline void
-fx_put_create(const char *name)
+fx_put_definition(u16 kind, u32 table_id, const char *name, u32 schema_version, u16 key_count)
 {
     static const ColumnDef COLUMNS[4] = {
         {.name = {"id", 2}, .type = TYPE_INT8, .phys = PHYS_I64, .typmod = -1, .not_null = 1},
@@ -174,12 +174,18 @@ fx_put_create(const char *name)
     static const KeyDef KEYS[2] = {{.name = {"pkey", 4}, .primary = 1, .column_count = 1, .columns = {0}},
                                    {.name = {"u_key", 5}, .column_count = 1, .columns = {1}}};
     static const AclItem NO_ACL[1];
-    TableDef t = {.schema_version = 1, .owner_id = ROLE_ROOT, .column_count = 4, .key_count = 2, .name = str_of(name), .columns = COLUMNS,
-                  .keys = KEYS, .acl = NO_ACL};
+    TableDef t = {.table_id = table_id, .schema_version = schema_version, .owner_id = ROLE_ROOT, .column_count = 4, .key_count = key_count,
+                  .name = str_of(name), .columns = COLUMNS, .keys = KEYS, .acl = NO_ACL};
     ByteBuf b = {0};
     catrec_put_table(&b, &t);
-    fx_put(WAL_CREATE_TABLE, b.data, (u32)b.len);
+    fx_put(kind, b.data, (u32)b.len);
     buf_free(&b);
+}
+
+static inline void
+fx_put_create(const char *name)
+{
+    fx_put_definition(WAL_CREATE_TABLE, 0, name, 1, 2);
 }
 
 static inline const char *
@@ -189,6 +195,9 @@ fx_note(const FxRow *r)
     memset(note, 'a' + (char)((u64)r->id % 26), r->note_bytes);
     return note;
 }
+
+/* Of the tables that parts are for. */
+static u32 fx_schema_version = 1;
 
 /* INSERT: all columns; UPDATE: those of the mask (bit a column); DELETE: none. */
 static inline void
@@ -224,7 +233,7 @@ fx_put_part(u32 table_id, PartKind kind, u32 mask, const FxRow *rows, const u64 
     for (u32 c = 0; c < 4; c++)
         if (kind == PART_INSERT || (kind == PART_UPDATE && mask >> c & 1))
             columns[count++] = all[c];
-    PartView p = {.kind = kind, .table_id = table_id, .schema_version = 1, .row_count = n, .column_count = (u16)count, .columns = columns,
+    PartView p = {.kind = kind, .table_id = table_id, .schema_version = fx_schema_version, .row_count = n, .column_count = (u16)count, .columns = columns,
                   .old_rows = old, .ordinal = ordinal};
     HOLDS(fx_len + part_bytes(&p) + RECORD_HEAD_BYTES <= sizeof fx_bytes);
     u32 len = part_write(&p, fx_bytes + fx_len + RECORD_HEAD_BYTES);

@@ -1,0 +1,363 @@
+/*
+ * bind_alter.c
+ *    ALTER TABLE: the new definition, made from the old one by each action, and the query that gives the new rows when they cannot stay as they are.
+ *
+ * Actions are done in PostgreSQL's order: what goes, then new columns, what is said of columns, keys, at last defaults. Names and defaults leave
+ * the rows as they are. Everything else writes them anew: a column that may be NULL is stored otherwise than one that may not.
+ */
+#include "backend/sql/new_table.h"
+
+typedef struct Alter {
+    Binder *b;
+    BStmt *to;
+    const Stmt *stmt;
+    const TableDef *old;
+    NewTable n;
+    i32 *from;       /* of each column, the old one; -1: it is new */
+    u32 old_keys;    /* keys that were there before */
+    bool changed, rebuilt;
+} Alter;
+
+/* ---- columns ---- */
+
+static bool
+is_system_column(Str name)
+{
+    static const char *const system[] = {"ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"};
+    for (u32 i = 0; i < COUNT_OF(system); i++)
+        if (str_eq(name, str_of(system[i])))
+            return true;
+    return false;
+}
+
+/* -1: none. */
+static i32
+find_column(const Alter *a, Str name)
+{
+    for (u32 i = 0; i < a->n.def->column_count; i++)
+        if (str_eq(a->n.columns[i].name, name))
+            return (i32)i;
+    return -1;
+}
+
+static NORETURN void
+no_column(const Alter *a, Str name)
+{
+    Str table = a->n.def->name;
+    err_throw(ERR_UNDEFINED_COLUMN, "column \"%.*s\" of relation \"%.*s\" does not exist", (int)name.len, name.ptr, (int)table.len, table.ptr);
+}
+
+static u32
+need_column(const Alter *a, Str name)
+{
+    if (is_system_column(name))
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "cannot alter system column \"%.*s\"", (int)name.len, name.ptr);
+    i32 column = find_column(a, name);
+    if (column < 0)
+        no_column(a, name);
+    return (u32)column;
+}
+
+static NORETURN void
+column_exists(const Alter *a, Str name)
+{
+    Str table = a->n.def->name;
+    err_throw(ERR_DUPLICATE_COLUMN, "column \"%.*s\" of relation \"%.*s\" already exists", (int)name.len, name.ptr, (int)table.len, table.ptr);
+}
+
+static void
+add_column(Alter *a, const AAlter *x)
+{
+    NewTable *n = &a->n;
+    Str table = n->def->name;
+    if (find_column(a, x->name) >= 0) {
+        if (!x->if_exists)
+            column_exists(a, x->name);
+        bind_notice(a->b, ERR_DUPLICATE_COLUMN, "column \"%.*s\" of relation \"%.*s\" already exists, skipping", (int)x->name.len, x->name.ptr, (int)table.len, table.ptr);
+        return;
+    }
+    new_table_check_name(x->name);
+    if (n->def->column_count == MAX_COLUMNS)
+        err_throw(ERR_TOO_MANY_COLUMNS, "tables can have at most %d columns", MAX_COLUMNS);
+    u32 at = n->def->column_count++;
+    n->null_given[at] = false;
+    new_table_column(n, x->column, at);
+    a->from[at] = -1;
+    a->rebuilt = true;
+}
+
+static void
+drop_key(Alter *a, u32 key)
+{
+    memmove(a->n.keys + key, a->n.keys + key + 1, (a->n.def->key_count - key - 1) * sizeof *a->n.keys);
+    a->n.def->key_count--;
+    a->old_keys--;
+    a->rebuilt = true;
+}
+
+/* Its keys go with it; the others know it by number. */
+static void
+drop_column(Alter *a, const AAlter *x)
+{
+    TableDef *def = a->n.def;
+    if (is_system_column(x->name))
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "cannot drop system column \"%.*s\"", (int)x->name.len, x->name.ptr);
+    i32 found = find_column(a, x->name);
+    if (found < 0) {
+        if (!x->if_exists)
+            no_column(a, x->name);
+        bind_notice(a->b, ERR_NONE, "column \"%.*s\" of relation \"%.*s\" does not exist, skipping", (int)x->name.len, x->name.ptr, (int)def->name.len, def->name.ptr);
+        return;
+    }
+    u32 column = (u32)found;
+    for (u32 k = def->key_count; k-- > 0;) {
+        bool has = false;
+        for (u32 i = 0; i < a->n.keys[k].column_count; i++)
+            has |= a->n.keys[k].columns[i] == column;
+        if (has)
+            drop_key(a, k);
+    }
+    for (u32 k = 0; k < def->key_count; k++)
+        for (u32 i = 0; i < a->n.keys[k].column_count; i++)
+            a->n.keys[k].columns[i] -= a->n.keys[k].columns[i] > column;
+    u32 behind = def->column_count - column - 1u;
+    memmove(a->n.columns + column, a->n.columns + column + 1, behind * sizeof *a->n.columns);
+    memmove(a->from + column, a->from + column + 1, behind * sizeof *a->from);
+    def->column_count--;
+    a->rebuilt = true;
+}
+
+static void
+set_not_null(Alter *a, Str name, bool not_null)
+{
+    u32 column = need_column(a, name);
+    for (u32 k = 0; k < a->n.def->key_count && !not_null; k++)
+        for (u32 i = 0; i < a->n.keys[k].column_count; i++)
+            if (a->n.keys[k].primary && a->n.keys[k].columns[i] == column)
+                err_throw(ERR_INVALID_TABLE_DEFINITION, "column \"%.*s\" is in a primary key", (int)name.len, name.ptr);
+    a->rebuilt |= a->n.columns[column].not_null != not_null;
+    a->n.columns[column].not_null = not_null;
+}
+
+static void
+set_default(Alter *a, const AAlter *x)
+{
+    ColumnDef *c = &a->n.columns[need_column(a, x->name)];
+    c->default_text = x->kind == AA_SET_DEFAULT ? new_table_default(&a->n, c, x->expr, x->text) : (Str){0};
+    a->changed = true;
+}
+
+/* ---- constraints ---- */
+
+static i32
+find_key(const Alter *a, Str name)
+{
+    for (u32 i = 0; i < a->n.def->key_count; i++)
+        if (str_eq(a->n.keys[i].name, name))
+            return (i32)i;
+    return -1;
+}
+
+static void
+drop_constraint(Alter *a, const AAlter *x)
+{
+    Str table = a->n.def->name;
+    i32 key = find_key(a, x->name);
+    if (key >= 0)
+        drop_key(a, (u32)key);
+    else if (x->if_exists)
+        bind_notice(a->b, ERR_NONE, "constraint \"%.*s\" of relation \"%.*s\" does not exist, skipping", (int)x->name.len, x->name.ptr, (int)table.len, table.ptr);
+    else
+        err_throw(ERR_UNDEFINED_OBJECT, "constraint \"%.*s\" of relation \"%.*s\" does not exist", (int)x->name.len, x->name.ptr, (int)table.len, table.ptr);
+}
+
+/* ---- names ---- */
+
+static void
+check_free(const Alter *a, Str name)
+{
+    bool taken = new_table_name_taken(&a->n, name) || str_eq(a->n.def->name, name) || find_key(a, name) >= 0;
+    if (taken)
+        err_throw(ERR_DUPLICATE_TABLE, "relation \"%.*s\" already exists", (int)name.len, name.ptr);
+}
+
+static void
+rename_column(Alter *a, const AAlter *x)
+{
+    if (is_system_column(x->name))
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "cannot rename system column \"%.*s\"", (int)x->name.len, x->name.ptr);
+    i32 column = find_column(a, x->name);
+    if (column < 0)
+        err_throw(ERR_UNDEFINED_COLUMN, "column \"%.*s\" does not exist", (int)x->name.len, x->name.ptr);
+    new_table_check_name(x->new_name);
+    if (find_column(a, x->new_name) >= 0)
+        column_exists(a, x->new_name);
+    a->n.columns[column].name = arena_str(a->b->arena, x->new_name);
+}
+
+static void
+rename_constraint(Alter *a, const AAlter *x)
+{
+    Str table = a->n.def->name;
+    i32 key = find_key(a, x->name);
+    if (key < 0)
+        err_throw(ERR_UNDEFINED_OBJECT, "constraint \"%.*s\" for table \"%.*s\" does not exist", (int)x->name.len, x->name.ptr, (int)table.len, table.ptr);
+    check_free(a, x->new_name);
+    a->n.keys[key].name = arena_str(a->b->arena, x->new_name);
+}
+
+/* ---- the statement ---- */
+
+static void
+add_key(Alter *a, const AConstraint *c)
+{
+    for (u32 i = 0; i < c->column_count && c->kind == AC_PRIMARY; i++)
+        if (find_column(a, c->columns[i]) < 0)
+            no_column(a, c->columns[i]);
+    new_table_key(&a->n, c, (Str){0});
+    a->rebuilt = true;
+}
+
+static void
+run_action(Alter *a, const AAlter *x)
+{
+    switch (x->kind) {
+    case AA_ADD_COLUMN: add_column(a, x); break;
+    case AA_DROP_COLUMN: drop_column(a, x); break;
+    case AA_SET_DEFAULT:
+    case AA_DROP_DEFAULT: set_default(a, x); break;
+    case AA_SET_NOT_NULL: set_not_null(a, x->name, true); break;
+    case AA_DROP_NOT_NULL: set_not_null(a, x->name, false); break;
+    case AA_ADD_KEY: add_key(a, x->key); break;
+    case AA_DROP_CONSTRAINT: drop_constraint(a, x); break;
+    case AA_RENAME_TABLE:
+        check_free(a, x->new_name);
+        a->n.def->name = arena_str(a->b->arena, x->new_name);
+        a->changed = true;
+        break;
+    case AA_RENAME_COLUMN:
+        rename_column(a, x);
+        a->changed = true;
+        break;
+    case AA_RENAME_CONSTRAINT:
+        rename_constraint(a, x);
+        a->changed = true;
+        break;
+    }
+}
+
+/* Of the old definition, with room for all that is added. */
+static void
+open_definition(Alter *a)
+{
+    Arena *arena = a->b->arena;
+    const Stmt *s = a->stmt;
+    const TableDef *old = a->old;
+    u32 columns = old->column_count + s->column_defs.count, keys = old->key_count + s->constraints.count;
+    for (u32 i = 0; i < s->column_defs.count; i++)
+        keys += LIST_AT(s->column_defs, AColumnDef, i)->constraints.count;
+    TableDef *def = ARENA_NEW(arena, TableDef);
+    *def = *old;
+    def->schema_version++;
+    def->acl = NULL; /* rights stay with the table */
+    def->acl_count = 0;
+    def->name = arena_str(arena, old->name);
+    a->n = (NewTable){.b = a->b, .alters = true, .def = def};
+    a->n.columns = ARENA_ARRAY(arena, ColumnDef, columns);
+    a->n.null_given = ARENA_ARRAY(arena, bool, columns);
+    a->n.keys = ARENA_ARRAY(arena, KeyDef, keys);
+    a->from = ARENA_ARRAY(arena, i32, columns);
+    for (u32 i = 0; i < old->column_count; i++) {
+        a->n.columns[i] = old->columns[i];
+        a->n.columns[i].name = arena_str(arena, old->columns[i].name);
+        a->n.columns[i].default_text = arena_str(arena, old->columns[i].default_text);
+        a->from[i] = (i32)i;
+    }
+    for (u32 i = 0; i < old->key_count; i++) {
+        a->n.keys[i] = old->keys[i];
+        a->n.keys[i].name = arena_str(arena, old->keys[i].name);
+    }
+    a->old_keys = old->key_count;
+    def->columns = a->n.columns;
+    def->keys = a->n.keys;
+}
+
+/* The new rows, from the old ones. */
+static BQuery *
+rows_query(Alter *a)
+{
+    Binder *b = a->b;
+    Scope scope = {.b = b, .query = ARENA_NEW(b->arena, BQuery)};
+    PtrList targets = {0};
+    scope.query->from = ARENA_NEW(b->arena, BFrom);
+    const NsItem *item = bind_add_table(&scope, a->old, NULL, &scope.query->from->rel);
+    for (u32 i = 0; i < a->n.def->column_count; i++) {
+        BExpr *value = a->from[i] >= 0 ? bexpr_copy(b, item->columns[a->from[i]].expr, 0) : bind_default(b, a->n.def, (u16)i);
+        ptrlist_add(b->arena, &targets, bind_new_target(&scope, value, a->n.columns[i].name));
+    }
+    bind_finish_scope(&scope, &targets);
+    return scope.query;
+}
+
+static int
+pass_of(AAlterKind kind)
+{
+    switch (kind) {
+    case AA_DROP_COLUMN:
+    case AA_DROP_CONSTRAINT:
+    case AA_DROP_NOT_NULL:
+    case AA_DROP_DEFAULT: return 0;
+    case AA_ADD_COLUMN: return 1;
+    case AA_SET_NOT_NULL: return 2;
+    case AA_ADD_KEY: return 3;
+    default: return 4;
+    }
+}
+
+static const TableDef *
+find_altered(Binder *b, const Stmt *s)
+{
+    const AName *n = &s->name;
+    const TableDef *t = bind_find_table(b, n);
+    Str schema = n->count > 1 ? n->parts[n->count - 2] : STR_LIT("public");
+    if (t || s->if_exists) {
+        if (!t)
+            bind_notice(b, ERR_NONE, "relation \"%.*s\" does not exist, skipping", (int)n->parts[n->count - 1].len, n->parts[n->count - 1].ptr);
+        return t;
+    }
+    if (!str_eq(schema, STR_LIT("public")) && !str_eq(schema, STR_LIT("pg_catalog")) && !str_eq(schema, STR_LIT("information_schema")))
+        err_throw(ERR_INVALID_SCHEMA_NAME, "schema \"%.*s\" does not exist", (int)schema.len, schema.ptr);
+    err_throw(ERR_UNDEFINED_TABLE, "relation \"%s\" does not exist", bind_name_text(b, n));
+}
+
+void
+bind_alter_table(Binder *b, BStmt *to, const Stmt *s)
+{
+    Alter a = {.b = b, .to = to, .stmt = s};
+    to->kind = BST_ALTER_TABLE;
+    a.old = find_altered(b, s);
+    if (!a.old)
+        return;
+    bind_must_own(b, a.old);
+    open_definition(&a);
+    for (int pass = 0; pass <= 4; pass++)
+        for (u32 i = 0; i < s->alters.count; i++) {
+            const AAlter *x = LIST_AT(s->alters, AAlter, i);
+            if (pass_of(x->kind) == pass)
+                run_action(&a, x);
+            if (pass == 3 && x->kind == AA_ADD_COLUMN)
+                new_table_column_keys(&a.n, x->column);
+        }
+    new_table_name_keys(&a.n, a.old_keys);
+    if (!a.changed && !a.rebuilt)
+        return;
+    to->create = a.n.def;
+    to->table_id = a.old->table_id;
+    if (!a.rebuilt)
+        return;
+    to->query = rows_query(&a);
+    to->column_count = a.n.def->column_count;
+    to->columns = ARENA_ARRAY(b->arena, u16, to->column_count);
+    for (u32 i = 0; i < to->column_count; i++)
+        to->columns[i] = (u16)i;
+}

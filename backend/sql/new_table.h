@@ -1,0 +1,36 @@
+/*
+ * new_table.h
+ *    A table's definition in the making, for CREATE TABLE and ALTER TABLE: columns and keys are added, keys get names.
+ *
+ * Arrays have room for what will be added. All in the binder's arena. Fails by throwing PostgreSQL's errors.
+ */
+#ifndef NEW_TABLE_H
+#define NEW_TABLE_H
+
+#include "backend/sql/bind.h"
+
+typedef struct NewTable {
+    Binder *b;
+    bool alters;       /* the table is there already: a key may repeat another one */
+    TableDef *def;
+    ColumnDef *columns;
+    bool *null_given;  /* NULL or NOT NULL was said */
+    KeyDef *keys;
+} NewTable;
+
+/* 42701 when it conflicts with a system column. */
+void new_table_check_name(Str name);
+/* The column at `index`, its constraints but keys. */
+void new_table_column(NewTable *n, const AColumnDef *c, u32 index);
+/* What the catalog keeps of a DEFAULT. */
+Str new_table_default(NewTable *n, const ColumnDef *c, const AExpr *e, Str text);
+/* column: of a constraint that stands with it. */
+void new_table_key(NewTable *n, const AConstraint *c, Str column);
+/* The keys that stand with a column. */
+void new_table_column_keys(NewTable *n, const AColumnDef *c);
+/* The primary key to the front, names for keys from number `first` on that have none; 42P07 for one that is taken. */
+void new_table_name_keys(NewTable *n, u32 first);
+/* A table or key but those of the new table has the name. */
+bool new_table_name_taken(const NewTable *n, Str name);
+
+#endif
