@@ -116,7 +116,7 @@ read_parameter(Portal *p, u32 index, TypeId type, bool binary, const u8 *data, u
     } else {
         Str text = {(const char *)data, len};
         if (!utf8_check(text, &err))
-            bad_parameter(p, index, false, &err);
+            bad_parameter(p, index, true, &err); /* no text: not shown either */
         if (!value_in(p->arena, &p->format, type, -1, text, v, &err))
             bad_parameter(p, index, false, &err);
     }
