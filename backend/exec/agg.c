@@ -253,6 +253,8 @@ agg_finish_error(u32 status, const PlanSlot *slot)
         return;
     if (slot->type == TYPE_NUMERIC)
         err_throw(ERR_NUMERIC_OUT_OF_RANGE, "value overflows numeric format");
+    if (slot->type == TYPE_FLOAT4 || slot->type == TYPE_FLOAT8)
+        err_throw(ERR_NUMERIC_OUT_OF_RANGE, "value out of range: overflow");
     err_throw(slot->type == TYPE_INTERVAL ? ERR_DATETIME_OVERFLOW : ERR_NUMERIC_OUT_OF_RANGE, "%s out of range", type_name(slot->type));
 }
 

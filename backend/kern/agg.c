@@ -761,6 +761,8 @@ agg_kernel(AggId agg, PhysType arg, u8 arg_scale, AggKernel *ret)
         *ret = COUNT_ROWS;
         return true;
     }
+    if (agg_moments_kernel(def->op, arg, ret))
+        return true;
     for (u32 i = 0; i < COUNT_OF(ROWS_OF_KERNELS); i++) {
         const AggRow *row = &ROWS_OF_KERNELS[i];
         if (row->op != def->op || row->arg != arg)

@@ -31,4 +31,7 @@ typedef struct AggKernel {
 /* The kernel for an aggregate over this physical argument; false: none (the binder should not have let it through). */
 bool agg_kernel(AggId agg, PhysType arg, u8 arg_scale, AggKernel *ret);
 
+/* Those of agg_moments.c: bits, variances, standard deviations. */
+bool agg_moments_kernel(AggOp op, PhysType arg, AggKernel *ret);
+
 #endif

@@ -57,7 +57,8 @@ typedef enum FuncOp {
         FOP_ADVISORY_UNLOCK_SHARED, FOP_ADVISORY_UNLOCK_ALL, FOP_SLEEP_FOR, FOP_SLEEP_UNTIL, FOP_CANCEL_BACKEND, FOP_TERMINATE_BACKEND, FOP_NOT_BUILT,
 } FuncOp;
 
-typedef enum AggOp { AOP_COUNT, AOP_SUM, AOP_AVG, AOP_MIN, AOP_MAX, AOP_BOOL_AND, AOP_BOOL_OR } AggOp;
+typedef enum AggOp { AOP_COUNT, AOP_SUM, AOP_AVG, AOP_MIN, AOP_MAX, AOP_BOOL_AND, AOP_BOOL_OR, AOP_BIT_AND, AOP_BIT_OR, AOP_BIT_XOR,
+    AOP_VAR_POP, AOP_VAR_SAMP, AOP_STDDEV_POP, AOP_STDDEV_SAMP } AggOp;
 
 /* SERIAL: volatile, and it does something to the session or to others: called once a row, in the order of the rows, on the session's thread, for no row
  * that LIMIT does not want. */

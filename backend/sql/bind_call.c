@@ -363,14 +363,14 @@ static void
 refuse_later_function(Binder *b, const AExpr *call, Str name)
 {
     static const char *const later[] = {
-        "array_agg", "bit_and", "bit_or", "corr",
+        "array_agg", "corr",
         "currval", "date_bin", "format",
         "generate_series", "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "last_value",
         "lastval", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description", "overlay",
         "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
         "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
-        "row_to_json", "setval", "similar_to_escape", "stddev", "stddev_pop", "stddev_samp", "string_agg",
-        "to_json", "unnest", "var_pop", "var_samp", "variance",
+        "row_to_json", "setval", "similar_to_escape", "string_agg",
+        "to_json", "unnest", 
         "width_bucket",
     };
     for (u32 i = 0; i < COUNT_OF(later); i++)

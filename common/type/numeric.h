@@ -47,6 +47,19 @@ NumStatus num_from_f32(float v, Num *ret);  /* 6 significant digits */
 /* Sum of i128 scaled values divided by a count, for avg(): the scale PostgreSQL gives. */
 NumStatus num_avg(i128 sum, u32 scale, u64 count, Num *ret);
 
+/* Of how many values a variance is to be known, their sum (two's complement) and that of their squares, least limb first. All-zero: of none. */
+enum { NUM_SUM_LIMBS = 5, NUM_SQUARE_LIMBS = 9 };
+typedef struct NumMoments {
+    u64 count;
+    u32 scale;
+    bool special; /* NaN or an infinity was met */
+    u64 sum[NUM_SUM_LIMBS], squares[NUM_SQUARE_LIMBS];
+} NumMoments;
+void num_moments_add(NumMoments *m, const Num *v);
+void num_moments_merge(NumMoments *to, const NumMoments *from);
+/* count is at least 1, for a sample 2. root: the standard deviation. */
+NumStatus num_moments_variance(const NumMoments *m, bool sample, bool root, Num *ret);
+
 MUST_CHECK bool num_in(Str s, Num *ret, Error *err);
 /* At most 64 bytes, not terminated; returns the length. */
 u32 num_out(const Num *n, char *to);
