@@ -157,6 +157,15 @@ stay(Session *s, Portal *c, bool forward, PortalTake take, Portal *to)
     return portal_forward(s, c, 1, take, to);
 }
 
+/* MOVE BACKWARD ALL: rows are not visited, so one that stands before its first row need not scroll. */
+static u64
+back_to_start(Session *s, Portal *c)
+{
+    u64 rows = c->position - (c->position > 0 && !c->at_end);
+    portal_rewind(s, c);
+    return rows;
+}
+
 static u64
 move(Session *s, Portal *c, const BFetch *f, PortalTake take, Portal *to)
 {
@@ -166,6 +175,8 @@ move(Session *s, Portal *c, const BFetch *f, PortalTake take, Portal *to)
         return move_absolute(s, c, f->count, take, to);
     if (f->kind == FETCH_RELATIVE)
         return move_relative(s, c, f->count, take, to);
+    if (f->kind == FETCH_BACKWARD && f->count == FETCH_ALL && !take)
+        return back_to_start(s, c);
     bool forward = (f->kind == FETCH_FORWARD) == (f->count > 0);
     return forward_or_backward(s, c, forward, f->count < 0 ? (u64)-f->count : (u64)f->count, take, to);
 }

@@ -214,7 +214,7 @@ cannot_run(const char *name)
     err_throw(ERR_OBJECT_NOT_IN_PREREQUISITE_STATE, "portal \"%s\" cannot be run", name);
 }
 
-/* A portal that has failed has lost its plan. */
+/* A portal that has failed and lost its plan. */
 static void
 describe_failed(Session *s, const Portal *p)
 {
@@ -247,7 +247,7 @@ extended_describe(Session *s, const WireMsg *m)
         const Portal *p = portal_find(s, name);
         if (!p)
             no_portal(name);
-        if (p->state == PORTAL_FAILED) {
+        if (p->state == PORTAL_FAILED && !p->plan) {
             describe_failed(s, p);
             return;
         }

@@ -139,7 +139,7 @@ portal_close_from(Session *s, u32 level)
     }
 }
 
-/* Its plan may be the message's, so that it goes now. */
+/* A plan that is the message's goes now; any other stays, to say what the portal gave. */
 static void
 fail(Session *s, Portal *p)
 {
@@ -149,9 +149,12 @@ fail(Session *s, Portal *p)
     portal_rows_reset(&p->kept, 0);
     arena_reset(p->arena);
     p->returned_rows = p->plan->returns_rows;
-    plans_release(s, p->plan);
-    p->plan = NULL;
-    p->columns = NULL;
+    p->columns = p->plan->columns;
+    if (!p->plan->arena) {
+        plans_release(s, p->plan);
+        p->plan = NULL;
+        p->columns = NULL;
+    }
     p->failed_late = false;
     p->state = PORTAL_FAILED;
 }

@@ -54,7 +54,7 @@ struct Portal {
     bool is_open;
     PortalState state;
     u32 level;        /* of savepoints, where it was opened (transaction_level); 0: held from an earlier transaction */
-    CachedPlan *plan; /* a reference; NULL when it has failed */
+    CachedPlan *plan; /* a reference; NULL when it has failed and the plan was the message's */
     CachedPlan *explained; /* EXPLAIN EXECUTE: what would run, a reference; NULL: none */
     bool returned_rows, failed_late; /* of one that has failed; in a failed block already */
     Arena *arena;
