@@ -342,6 +342,8 @@ detach(Session *s, Portal *p)
     if (strncmp(errcode_sqlstate(err.code), "57", 2) == 0)
         err_rethrow(&err);
     p->late = err;
+    if (err.code == ERR_OUT_OF_MEMORY) /* all the room there was; others need it */
+        portal_rows_reset(&p->kept, p->position);
     p->keeps = p->scrolls;
     p->batch_at = p->batch.count;
     if (p->exec)

@@ -404,6 +404,19 @@ SELECT name, is_holdable FROM pg_cursors ORDER BY name;
 CLOSE b;
 SELECT count(*) FROM pg_cursors;
 
+-- psql reads by cursors
+\set FETCH_COUNT 2
+SELECT id, t FROM cur ORDER BY id;
+SELECT id, t FROM cur WHERE id < 0;
+BEGIN;
+SELECT count(*) FROM cur;
+INSERT INTO cur VALUES (50, 'fifty') RETURNING id;
+WITH x AS (SELECT id FROM cur) SELECT * FROM x ORDER BY id DESC;
+SELECT 1 / 0;
+ROLLBACK;
+SELECT id FROM cur ORDER BY id FOR UPDATE;
+\unset FETCH_COUNT
+
 -- prepared statements
 PREPARE p AS SELECT 1;
 BEGIN;
