@@ -81,3 +81,16 @@ END;
 SQL
 bench --max-tries=1000 -M prepared -c 6 -j 2 -t 30 -f meet.sql
 ask "SELECT (SELECT sum(abalance) FROM accounts) = (SELECT sum(delta) FROM history)"
+echo "== initialisation"
+# lines of progress come by the clock
+pgbench -i -s 1 -q 2>&1 | tr '\r' '\n' | grep -v tuples | sed -E 's/[0-9.]+ s\b/N s/g; s/\([^)]*\)//g'
+ask "SELECT count(*), sum(abalance), min(filler), length(min(filler)) FROM pgbench_accounts"
+ask "SELECT (SELECT count(*) FROM pgbench_branches), (SELECT count(*) FROM pgbench_tellers), (SELECT count(*) FROM pgbench_history)"
+for mode in simple extended prepared; do
+  echo "== tpcb-like, $mode"
+  bench -M $mode -c 4 -j 2 -t 50 -b tpcb-like
+  ask "SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(delta) FROM pgbench_history), (SELECT sum(bbalance) FROM pgbench_branches) = (SELECT sum(tbalance) FROM pgbench_tellers), (SELECT count(*) FROM pgbench_history)"
+done
+echo "== the other built-in scripts"
+bench -M prepared -c 2 -t 50 -b simple-update
+bench -M prepared -c 2 -t 50 -S
