@@ -12,7 +12,7 @@
 #include "common/type/datetime.h"
 #include "common/type/numeric.h"
 
-enum { HEAD_BYTES = 19, FLAG_OIDS = 1 << 16, NUMERIC_HEAD_BYTES = 8, LONGEST = 0x3fffffff, NUMERIC_NEGATIVE = 0x4000 };
+enum { HEAD_BYTES = 19, FLAGS_END = 15, FLAG_OIDS = 1 << 16, NUMERIC_HEAD_BYTES = 8, LONGEST = 0x3fffffff, NUMERIC_NEGATIVE = 0x4000 };
 
 static const u8 SIGNATURE[11] = {'P', 'G', 'C', 'O', 'P', 'Y', '\n', 0xff, '\r', '\n', 0};
 
@@ -30,15 +30,16 @@ read_head(CopyIn *c, const u8 *p, const u8 *end)
     size_t have = (size_t)(end - p);
     if ((have && memcmp(p, SIGNATURE, MIN(have, sizeof SIGNATURE)) != 0) || (c->finishing && have < sizeof SIGNATURE))
         bad_head(c, "COPY file signature not recognized");
-    if (c->finishing && have < HEAD_BYTES)
-        bad_head(c, have < 15 ? "invalid COPY file header (missing flags)" : "invalid COPY file header (missing length)");
-    if (have < HEAD_BYTES)
-        return NULL;
-    u32 flags = get_be32(p + 11), extension = get_be32(p + 15);
+    u32 flags = have < FLAGS_END ? 0 : get_be32(p + sizeof SIGNATURE);
     if (flags & FLAG_OIDS)
         bad_head(c, "invalid COPY file header (WITH OIDS)");
     if (flags >> 16)
         bad_head(c, "unrecognized critical flags in COPY file header");
+    if (c->finishing && have < HEAD_BYTES)
+        bad_head(c, have < FLAGS_END ? "invalid COPY file header (missing flags)" : "invalid COPY file header (missing length)");
+    if (have < HEAD_BYTES)
+        return NULL;
+    u32 extension = get_be32(p + FLAGS_END);
     if (extension > INT32_MAX)
         bad_head(c, "invalid COPY file header (missing length)");
     if (c->finishing && have - HEAD_BYTES < extension)

@@ -294,16 +294,23 @@ heap_take(CopyIn *c, u32 len)
     return p;
 }
 
+/* A copy that lives as long as the batch. */
+static Str
+keep_text(CopyIn *c, Str s)
+{
+    if (!s.len)
+        return STR_LIT("");
+    char *copy = heap_take(c, s.len);
+    memcpy(copy, s.ptr, s.len);
+    return (Str){copy, s.len};
+}
+
 void
 copy_store_value(CopyIn *c, CopyField *f, const Value *v)
 {
     Value kept = *v;
-    if (f->phys == PHYS_STR) { /* the arena of values is for one only */
-        char *text = heap_take(c, v->str.len);
-        if (v->str.len)
-            memcpy(text, v->str.ptr, v->str.len);
-        kept.str.ptr = text;
-    }
+    if (f->phys == PHYS_STR) /* the arena of values is for one only */
+        kept.str = keep_text(c, v->str);
     value_to_phys(&kept, f->phys, f->scale, f->data + (size_t)c->row * f->width);
     f->nulls[c->row] = 0;
 }
@@ -387,12 +394,6 @@ copy_store_str(CopyIn *c, CopyField *f, Str s, bool ascii)
         check_text(c, f, s);
     if (f->def.typmod >= 4 && UNLIKELY(s.len > f->chars_max))
         s = fit(c, f, s);
-    if (s.len) {
-        char *copy = heap_take(c, s.len);
-        memcpy(copy, s.ptr, s.len);
-        s.ptr = copy;
-    } else
-        s = STR_LIT("");
-    STORE(f, c, Str, s);
+    STORE(f, c, Str, keep_text(c, s));
     f->nulls[c->row] = 0;
 }
