@@ -108,6 +108,50 @@ dec_trunc(KernCall *c, u32 i)
     return kern_num_status(c, num_trunc(&a, wanted_scale(c, i), &RET(c, Num, i)));
 }
 
+/* The fewest decimals that show the value. */
+static u32
+least_scale(const Num *n)
+{
+    i128 v = num_int(n);
+    u32 scale = n->scale;
+    while (scale > 0 && v % 10 == 0) {
+        v /= 10;
+        scale--;
+    }
+    return scale;
+}
+
+/* scale(), min_scale(): of NaN and the infinities NULL. */
+static bool
+dec_scale(KernCall *c, u32 i)
+{
+    Num a = kern_num(c->args[0], i);
+    c->ret->null_mask[i] = a.kind != NUM_FINITE;
+    RET(c, i32, i) = (i32)(c->def->op == FOP_SCALE ? a.scale : least_scale(&a));
+    return true;
+}
+
+static bool
+dec_trim_scale(KernCall *c, u32 i)
+{
+    Num a = kern_num(c->args[0], i);
+    return kern_num_status(c, num_trunc(&a, a.kind == NUM_FINITE ? (i32)least_scale(&a) : 0, &RET(c, Num, i)));
+}
+
+static bool
+dec_factorial(KernCall *c, u32 i)
+{
+    i64 n = ARG(c, 0, i64, i);
+    i128 v = 1;
+    if (n < 0)
+        return error_set(c->err, ERR_NUMERIC_OUT_OF_RANGE, "factorial of a negative number is undefined");
+    for (i64 k = 2; k <= n; k++)
+        if (__builtin_mul_overflow(v, (i128)k, &v) || v >= POW10_I128[NUM_MAX_DIGITS])
+            return kern_num_status(c, NUM_OVERFLOW);
+    RET(c, Num, i) = num_make(v, 0);
+    return true;
+}
+
 /* div(): the quotient cut to an integer. */
 static bool
 dec_div_trunc(KernCall *c, u32 i)
@@ -235,7 +279,8 @@ decimal_row(FuncOp op)
             [FOP_NEG] = dec_neg,
         [FOP_ABS] = dec_abs, [FOP_SIGN] = dec_sign, [FOP_CEIL] = dec_ceil, [FOP_FLOOR] = dec_floor,
             [FOP_ROUND] = dec_round,
-        [FOP_TRUNC] = dec_trunc, [FOP_DIV_TRUNC] = dec_div_trunc, [FOP_SQRT] = dec_sqrt, [FOP_EXP] = dec_exp,
+        [FOP_TRUNC] = dec_trunc, [FOP_DIV_TRUNC] = dec_div_trunc, [FOP_SQRT] = dec_sqrt, [FOP_SCALE] = dec_scale, [FOP_MIN_SCALE] = dec_scale,
+        [FOP_TRIM_SCALE] = dec_trim_scale, [FOP_FACTORIAL] = dec_factorial, [FOP_EXP] = dec_exp,
             [FOP_LN] = dec_ln,
         [FOP_POWER] = dec_power, [FOP_LOG10] = dec_log, [FOP_GCD] = dec_gcd, [FOP_LCM] = dec_lcm,
     };

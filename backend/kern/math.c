@@ -194,6 +194,52 @@ f64_atan2(KernCall *c, u32 i)
     return set_f64(c, i, atan2(ARG(c, 0, double, i), ARG(c, 1, double, i)), true, true);
 }
 
+/* These end in infinities by themselves. */
+static bool
+f64_sinh(KernCall *c, u32 i)
+{
+    return set_f64(c, i, sinh(ARG(c, 0, double, i)), true, true);
+}
+
+static bool
+f64_cosh(KernCall *c, u32 i)
+{
+    return set_f64(c, i, cosh(ARG(c, 0, double, i)), true, false);
+}
+
+static bool
+f64_tanh(KernCall *c, u32 i)
+{
+    return set_f64(c, i, tanh(ARG(c, 0, double, i)), true, true);
+}
+
+static bool
+f64_asinh(KernCall *c, u32 i)
+{
+    return set_f64(c, i, asinh(ARG(c, 0, double, i)), true, true);
+}
+
+static bool
+f64_acosh(KernCall *c, u32 i)
+{
+    double x = ARG(c, 0, double, i);
+    return x < 1 ? input_out_of_range(c) : set_f64(c, i, acosh(x), true, true);
+}
+
+static bool
+f64_atanh(KernCall *c, u32 i)
+{
+    double x = ARG(c, 0, double, i);
+    return x < -1 || x > 1 ? input_out_of_range(c) : set_f64(c, i, atanh(x), true, true);
+}
+
+static bool
+f64_cot(KernCall *c, u32 i)
+{
+    double x = ARG(c, 0, double, i);
+    return isinf(x) ? input_out_of_range(c) : set_f64(c, i, 1 / tan(x), true, true);
+}
+
 #define T i16
 #define T_NAME i16
 #define SHIFT_BITS 31
@@ -274,6 +320,8 @@ math_row(FuncOp op, TypeId t)
             [FOP_COS] = f64_cos,
         [FOP_TAN] = f64_tan, [FOP_ASIN] = f64_asin, [FOP_ACOS] = f64_acos, [FOP_ATAN] = f64_atan,
             [FOP_ATAN2] = f64_atan2,
+        [FOP_SINH] = f64_sinh, [FOP_COSH] = f64_cosh, [FOP_TANH] = f64_tanh, [FOP_ASINH] = f64_asinh, [FOP_ACOSH] = f64_acosh,
+        [FOP_ATANH] = f64_atanh, [FOP_COT] = f64_cot,
     };
     if (t == TYPE_FLOAT8)
         return op < COUNT_OF(F64_ROWS) ? F64_ROWS[op] : NULL;

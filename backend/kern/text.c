@@ -423,6 +423,26 @@ replace(KernCall *c, u32 i)
     return true;
 }
 
+/* The characters from `at` on, as many as the new ones or the fourth argument, become the new ones. */
+static bool
+overlay(KernCall *c, u32 i)
+{
+    Str s = ARG(c, 0, Str, i), by = ARG(c, 1, Str, i);
+    i32 at = ARG(c, 2, i32, i), count = c->arg_count > 3 ? ARG(c, 3, i32, i) : (i32)chars(by), rest;
+    if (at <= 0)
+        return error_set(c->err, ERR_SUBSTRING_ERROR, "negative substring length not allowed");
+    if (__builtin_add_overflow(at, count, &rest))
+        return error_set(c->err, ERR_NUMERIC_OUT_OF_RANGE, "integer out of range");
+    u32 head = char_offset(s, (u64)at - 1), tail = char_offset(s, (u64)MAX(rest, 1) - 1);
+    u64 len = (u64)head + by.len + (s.len - tail);
+    if (len > TEXT_MAX_BYTES)
+        return too_long(c);
+    char *to = arena_alloc(c->scratch, len);
+    put(put(put(to, sub(s, 0, head)), by), sub(s, tail, s.len));
+    RET(c, Str, i) = (Str){to, (u32)len};
+    return true;
+}
+
 /* Character k of `from` becomes character k of `to`, or nothing when there is none. */
 static bool
 translate(KernCall *c, u32 i)
@@ -704,7 +724,7 @@ text_row(FuncOp op)
         [FOP_RTRIM] = rtrim, [FOP_SUBSTR] = substr, [FOP_LEFT] = left, [FOP_RIGHT] = right, [FOP_STRPOS] = strpos,
         [FOP_REPLACE] = replace, [FOP_TRANSLATE] = translate, [FOP_REPEAT] = repeat, [FOP_LPAD] = lpad,
             [FOP_RPAD] = rpad, [FOP_BLANK_PAD] = blank_pad,
-        [FOP_SPLIT_PART] = split_part, [FOP_STARTS_WITH] = starts_with, [FOP_CHR] = text_chr, [FOP_TO_HEX] = to_hex,
+        [FOP_SPLIT_PART] = split_part, [FOP_STARTS_WITH] = starts_with, [FOP_CHR] = text_chr, [FOP_TO_HEX] = to_hex, [FOP_OVERLAY] = overlay,
         [FOP_QUOTE_LITERAL] = quote_literal, [FOP_QUOTE_NULLABLE] = quote_nullable, [FOP_FORMAT_TYPE] = format_type, [FOP_CONCAT_ALL] = concat_all, [FOP_CONCAT_WS] = concat_ws,
     };
     return op < COUNT_OF(TEXT_ROWS) ? TEXT_ROWS[op] : NULL;

@@ -366,7 +366,7 @@ refuse_later_function(Binder *b, const AExpr *call, Str name)
         "array_agg", "corr",
         "currval", "date_bin", "format",
         "generate_series", "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "last_value",
-        "lastval", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description", "overlay",
+        "lastval", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description",
         "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
         "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
         "row_to_json", "setval", "similar_to_escape", "string_agg",
