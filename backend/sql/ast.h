@@ -242,6 +242,13 @@ typedef struct AConstraint {
     Str *columns;
 } AConstraint;
 
+/* A table of VACUUM or ANALYZE. */
+typedef struct AVacuumed {
+    AName name;
+    u32 column_count;
+    Str *columns;
+} AVacuumed;
+
 typedef enum AAlterKind {
     AA_ADD_COLUMN, AA_DROP_COLUMN, AA_SET_DEFAULT, AA_DROP_DEFAULT, AA_SET_NOT_NULL, AA_DROP_NOT_NULL, AA_ADD_KEY, AA_DROP_CONSTRAINT,
     AA_RENAME_TABLE, AA_RENAME_COLUMN, AA_RENAME_CONSTRAINT,
@@ -308,7 +315,7 @@ struct Stmt {
     PtrList constraints;  /* CREATE TABLE: AConstraint */
     PtrList alters;       /* ALTER TABLE: AAlter */
     bool if_exists;       /* IF [NOT] EXISTS */
-    PtrList names;        /* DROP, TRUNCATE, LOCK: AName */
+    PtrList names;        /* DROP, TRUNCATE, LOCK: AName; VACUUM, ANALYZE: AVacuumed */
     TableLockMode lock_mode;
     bool no_wait;
     PtrList settings;     /* SET, SHOW, RESET, BEGIN: ASetting */

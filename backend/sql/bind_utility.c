@@ -4,6 +4,8 @@
  */
 #include "backend/sql/bind.h"
 
+#include "common/store/system.h"
+
 #include <strings.h>
 
 static char *
@@ -86,6 +88,23 @@ bind_explain(Binder *b, BStmt *to, const Stmt *s)
         bind_unsupported(b, inner->at, arena_printf(b->arena, "EXPLAIN of %s", s->inner_tag));
 }
 
+/* The tables and columns of VACUUM and ANALYZE must be there; those of the system are taken on trust. */
+static void
+check_vacuumed(Binder *b, const AVacuumed *v)
+{
+    const AName *n = &v->name;
+    Str name = n->parts[n->count - 1], schema = n->count > 1 ? n->parts[n->count - 2] : STR_LIT("pg_catalog");
+    if (n->count <= 3 && system_find_table(schema, name))
+        return;
+    const TableDef *t = bind_find_table(b, n);
+    if (!t)
+        err_throw(ERR_UNDEFINED_TABLE, "relation \"%s\" does not exist", bind_name_text(b, n));
+    for (u32 i = 0; i < v->column_count; i++)
+        if (bind_table_column(t, v->columns[i]) < 0)
+            err_throw(ERR_UNDEFINED_COLUMN, "column \"%.*s\" of relation \"%.*s\" does not exist", (int)v->columns[i].len, v->columns[i].ptr,
+                      (int)name.len, name.ptr);
+}
+
 void
 bind_utility(Binder *b, BStmt *to, const Stmt *s)
 {
@@ -106,6 +125,8 @@ bind_utility(Binder *b, BStmt *to, const Stmt *s)
     to->move = s->move;
     to->discard = s->discard;
     take_settings(b, to, s);
+    for (u32 i = 0; s->kind == ST_NOOP && i < s->names.count; i++)
+        check_vacuumed(b, LIST_AT(s->names, AVacuumed, i));
     if (s->kind != ST_ALTER_ROLE && s->name.count)
         to->name = text_copy(b, s->name.parts[0]);
     if (s->kind == ST_ALTER_ROLE) {

@@ -422,23 +422,47 @@ parse_alter_role(Parser *p, Stmt *s)
         parse_unsupported(p, s, "ALTER ROLE with anything but PASSWORD");
 }
 
-/* VACUUM and ANALYZE: nothing to do here, so options and tables are only read. */
+/* ( name [value], … ) */
+static void
+read_vacuum_options(Parser *p, Stmt *s, bool vacuum)
+{
+    static const char *const known[] = {"verbose", "skip_locked", "analyze", "full", "freeze", "disable_page_skipping", "index_cleanup", "process_toast",
+                                        "truncate", "parallel"};
+    do {
+        u32 at = parse_at(p), i = 0, count = vacuum ? COUNT_OF(known) : 2;
+        bool analyze = parse_try(p, KW_ANALYZE) || parse_try(p, KW_ANALYSE);
+        Str name = analyze ? STR_LIT("analyze") : parse_col_label(p);
+        while (i < count && !str_eq(name, str_of(known[i])))
+            i++;
+        if (i == count)
+            parse_fail_at(p, at, ERR_SYNTAX_ERROR, "unrecognized %s option \"%.*s\"", vacuum ? "VACUUM" : "ANALYZE", (int)name.len, name.ptr);
+        add_option(p, s, name, at);
+    } while (parse_try_char(p, ','));
+    parse_expect_char(p, ')');
+}
+
+/* VACUUM and ANALYZE: there is nothing to do, so only the names are looked up. */
 void
 parse_vacuum(Parser *p, Stmt *s)
 {
     s->kind = ST_NOOP;
-    parse_take(p);
-    u32 depth = 0;
-    while (depth || !at_statement_end(p)) {
-        Token t = parse_take(p);
-        if (t.kind == T_END)
-            parse_fail(p);
-        bool fine = t.kind == T_IDENT || t.kind == T_KEYWORD || t.kind == T_CHAR || (depth && (t.kind == T_INT || t.kind == T_STRING));
-        if (!fine)
-            parse_fail_at(p, t.at, ERR_SYNTAX_ERROR, "syntax error at or near \"%.*s\"", (int)(t.end - t.at), p->lexer.text + t.at);
-        depth += t.kind == T_CHAR && t.ch == '(';
-        depth -= t.kind == T_CHAR && t.ch == ')' && depth;
+    bool vacuum = parse_take(p).keyword == KW_VACUUM;
+    if (parse_try_char(p, '(')) {
+        read_vacuum_options(p, s, vacuum);
+    } else {
+        static const Keyword words[] = {KW_FULL, KW_FREEZE, KW_VERBOSE, KW_ANALYZE, KW_ANALYSE};
+        for (u32 i = vacuum ? 0 : 2; i < (vacuum ? COUNT_OF(words) : 3); i++)
+            parse_try(p, words[i]);
     }
+    if (at_statement_end(p))
+        return;
+    do {
+        AVacuumed *v = ARENA_NEW(p->arena, AVacuumed);
+        v->name = parse_qualified_name(p);
+        if (parse_is_char(p, '('))
+            v->columns = parse_name_list(p, &v->column_count);
+        ptrlist_add(p->arena, &s->names, v);
+    } while (parse_try_char(p, ','));
 }
 
 void

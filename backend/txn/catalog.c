@@ -1,6 +1,6 @@
 /*
  * catalog.c
- *    Catalog changes and CHECKPOINT as requests: one record each (disk/catrec.h), committed with the request.
+ *    Catalog changes as requests: one record each (disk/catrec.h), committed with the request.
  */
 #include "backend/txn/ask.h"
 
@@ -158,11 +158,4 @@ txn_put_role(Txn *t, const RoleDef *role, const char *verifier)
     Answer a;
     catrec_put_role(&b, role, verifier);
     return ask(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, put_record(t, 0, role->role_id ? WAL_ALTER_ROLE : WAL_CREATE_ROLE, &b), 1, &a);
-}
-
-void
-txn_checkpoint(Txn *t)
-{
-    Answer a;
-    (void)ask(t, REQ_CHECKPOINT, 0, 0, 0, &a);
 }

@@ -83,7 +83,6 @@ TxnOutcome txn_alter_table(Txn *t, const TableDef *def);
  * were changed that a REPEATABLE READ transaction cannot see. */
 TxnOutcome txn_rebuild_table(Txn *t, const TableDef *def, const TableShm **ret_empty);
 TxnOutcome txn_put_role(Txn *t, const RoleDef *role, const char *verifier);
-void txn_checkpoint(Txn *t);
 
 /* ---- locks: kept to the end of the transaction; outside of a block to the end of the statement ---- */
 /* n <= BOX_LOCK_ROWS. With LOCK_SKIP bit i of ret_bits says whether row i was granted, else all are. TXN_RETRY as above: a row was changed
