@@ -401,13 +401,45 @@ probe_chains(HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
     emit_pairs(h, st, w, b, count, false, true);
 }
 
+/* SEMI and ANTI: the left rows with a partner, or without one; nothing of the right side leaves. */
+static void
+probe_exists(HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
+{
+    bool anti = h->join->kind == BJOIN_ANTI;
+    u32 count = 0;
+    memset(st->matched, 0, b->count);
+    for (u32 i = 0; i < b->count; i++) {
+        if (!st->residual) {
+            st->matched[i] = st->first[i] != NO_ROW;
+            continue;
+        }
+        for (u32 row = st->first[i]; row != NO_ROW && !st->matched[i]; row = h->next ? h->next[row] - 1 : NO_ROW) {
+            st->left_rows[count] = (u16)i;
+            st->right_rows[count++] = row;
+            if (count == VEC_SIZE) {
+                check_residual(h, st, w, b, count);
+                count = 0;
+                worker_check(w);
+            }
+        }
+    }
+    check_residual(h, st, w, b, count);
+    count = 0;
+    for (u32 i = 0; i < b->count; i++)
+        if (st->matched[i] != anti)
+            st->left_rows[count++] = (u16)i;
+    emit_pairs(h, st, w, b, count, false, false);
+}
+
 static void
 probe_push(Op *op, void *state, Worker *w, Batch *b)
 {
     HashJoin *h = (HashJoin *)op;
     ProbeState *st = state;
     find_first(h, st, w, b);
-    if (!h->next && !st->residual)
+    if (h->join->kind == BJOIN_SEMI || h->join->kind == BJOIN_ANTI)
+        probe_exists(h, st, w, b);
+    else if (!h->next && !st->residual)
         probe_unique(h, st, w, b);
     else
         probe_chains(h, st, w, b);

@@ -239,7 +239,7 @@ key_join_push(Op *base, void *state, Worker *w, Batch *b)
     }
     u32 count = 0;
     for (u32 i = 0; i < b->count; i++)
-        if (st->matched[i] || j->kind == BJOIN_LEFT) {
+        if (j->kind == BJOIN_ANTI ? !st->matched[i] : st->matched[i] || j->kind == BJOIN_LEFT) {
             st->left_rows[count] = (u16)i;
             st->right_rows[count++] = st->matched[i] ? i : UINT32_MAX;
         }

@@ -106,9 +106,9 @@ emit_pairs(LoopJoin *l, LoopState *st, Worker *w, u32 count, const u16 *sel)
     op_emit(&l->op, w, &out);
 }
 
-/* A left row that nothing matched: NULLs on the right. */
+/* A left row without its partners: NULLs on the right. */
 static void
-emit_unmatched(LoopJoin *l, LoopState *st, Worker *w, const Batch *b, u32 row)
+emit_left(LoopJoin *l, LoopState *st, Worker *w, const Batch *b, u32 row)
 {
     const PlanNode *n = l->op.node;
     u16 left = (u16)row;
@@ -140,9 +140,11 @@ loop_push(Op *op, void *state, Worker *w, Batch *b)
 {
     LoopJoin *l = (LoopJoin *)op;
     LoopState *st = state;
+    BJoinKind kind = l->join->kind;
+    bool exists = kind == BJOIN_SEMI || kind == BJOIN_ANTI; /* nothing of the right side leaves */
     for (u32 row = 0; row < b->count; row++) {
         bool matched = false;
-        for (u64 at = 0; at < l->kept.rows.row_count; at += VEC_SIZE) {
+        for (u64 at = 0; !(exists && matched) && at < l->kept.rows.row_count; at += VEC_SIZE) {
             u32 count = (u32)MIN((u64)VEC_SIZE, l->kept.rows.row_count - at);
             set_pair(l, st, w, b, row, at, count);
             const u16 *sel = NULL;
@@ -153,11 +155,12 @@ loop_push(Op *op, void *state, Worker *w, Batch *b)
             }
             matched = matched || count;
             mark_found(l, st, at, count, sel);
-            emit_pairs(l, st, w, count, sel);
+            if (!exists)
+                emit_pairs(l, st, w, count, sel);
             worker_check(w);
         }
-        if (!matched && l->join->kind != BJOIN_INNER)
-            emit_unmatched(l, st, w, b, row);
+        if (kind == BJOIN_SEMI ? matched : !matched && kind != BJOIN_INNER)
+            emit_left(l, st, w, b, row);
     }
 }
 

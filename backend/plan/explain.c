@@ -23,15 +23,20 @@ row_width(const PlanNode *n)
 static const char *
 node_name(const PlanNode *n)
 {
+#define JOIN_NAMES(name, inner)                                                                                                        \
+    {[BJOIN_INNER] = inner, [BJOIN_LEFT] = name " Left Join", [BJOIN_FULL] = name " Full Join", [BJOIN_SEMI] = name " Semi Join",     \
+     [BJOIN_ANTI] = name " Anti Join"}
+    static const char *const HASH[] = JOIN_NAMES("Hash", "Hash Join"), *const LOOP[] = JOIN_NAMES("Nested Loop", "Nested Loop"),
+                             *const KEY[] = JOIN_NAMES("Key Lookup", "Key Lookup Join");
     switch (n->kind) {
     case PN_VALUES: return n->slot_count || n->values.row_count != 1 ? "Values Scan" : "Result";
     case PN_SCAN: return "Seq Scan";
     case PN_KEY: return "Key Lookup";
     case PN_FILTER: return "Filter";
     case PN_PROJECT: return "Project";
-    case PN_HASH_JOIN: return n->join.kind == BJOIN_LEFT ? "Hash Left Join" : n->join.kind == BJOIN_FULL ? "Hash Full Join" : "Hash Join";
-    case PN_LOOP_JOIN: return n->join.kind == BJOIN_LEFT ? "Nested Loop Left Join" : n->join.kind == BJOIN_FULL ? "Nested Loop Full Join" : "Nested Loop";
-    case PN_KEY_JOIN: return n->join.kind == BJOIN_LEFT ? "Key Lookup Left Join" : "Key Lookup Join";
+    case PN_HASH_JOIN: return HASH[n->join.kind];
+    case PN_LOOP_JOIN: return LOOP[n->join.kind];
+    case PN_KEY_JOIN: return KEY[n->join.kind];
     case PN_AGG: return n->agg.group_count ? "HashAggregate" : "Aggregate";
     case PN_SORT: return "Sort";
     case PN_TOPN: return "Top-N Sort";
@@ -170,6 +175,7 @@ static void
 put_node(Explain *x, const PlanNode *n, u32 level)
 {
     n = shown(n);
+    x->deparse.query = n->query;
     if (level) {
         indent(x, level - 1, 2);
         buf_str(x->to, "->  ");
@@ -214,6 +220,7 @@ static void
 json_node(Explain *x, const PlanNode *n, u32 level)
 {
     n = shown(n);
+    x->deparse.query = n->query;
     ByteBuf *to = x->to;
     indent(x, 0, level * 2);
     buf_str(to, "{\"Node Type\": ");
@@ -254,7 +261,7 @@ change_name(const BStmt *s)
 void
 plan_explain(const Plan *p, Arena *a, ByteBuf *to, bool json, const struct PlanFigures *figures)
 {
-    Explain x = {.deparse = {a, to, p->stmt->query}, .to = to, .figures = figures};
+    Explain x = {.deparse = {a, to, NULL}, .to = to, .figures = figures};
     if (!p->root) {
         buf_str(to, json ? "[{\"Plan\": {\"Node Type\": \"Utility\"}}]" : "Utility Statement\n");
         return;
@@ -272,7 +279,7 @@ plan_explain(const Plan *p, Arena *a, ByteBuf *to, bool json, const struct PlanF
     put_node(&x, p->root, change ? 1 : 0);
     for (u32 i = 0; i < p->cte_count; i++) {
         const BCte *c = p->stmt->ctes[i];
-        Explain base = {.deparse = {a, to, c->query}, .to = to}, step = {.deparse = {a, to, c->step}, .to = to};
+        Explain base = {.deparse = {a, to, NULL}, .to = to}, step = {.deparse = {a, to, NULL}, .to = to};
         if (!p->ctes[i])
             continue;
         buf_printf(to, "  CTE %.*s\n", (int)c->name.len, c->name.ptr);
@@ -282,11 +289,13 @@ plan_explain(const Plan *p, Arena *a, ByteBuf *to, bool json, const struct PlanF
     }
     for (u32 i = 0; i < p->sub_count; i++) {
         const BSub *sub = p->stmt->subs[i];
+        if (sub->capture_count && !p->sub_used[i])
+            continue;
         if (sub->capture_count || sub->kind == BSUB_IN)
             buf_printf(to, "  SubPlan %u\n", i + 1);
         else
             buf_printf(to, "  InitPlan %u (returns $%u)\n", i + 1, sub->result);
-        Explain inner = {.deparse = {a, to, sub->query}, .to = to};
+        Explain inner = {.deparse = {a, to, NULL}, .to = to};
         put_node(&inner, p->subs[i]->root, 2);
     }
 }

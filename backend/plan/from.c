@@ -187,6 +187,23 @@ plan_left(FromPlanner *f, const BFrom *left, const BFrom *right, const BExpr *on
     return plan_filter(f->p, n, &above);
 }
 
+/* Left rows with a partner, or without one: nothing above looks at the right side. */
+static PlanNode *
+plan_semi(FromPlanner *f, const BFrom *from, const ColumnSet *need, const ConjunctList *conds)
+{
+    RelSet left_rels = {0}, right_rels = {0};
+    tree_rels(from->left, &left_rels);
+    tree_rels(from->right, &right_rels);
+    ConjunctList on = {0}, below_left = copy_list(f, conds), below_right = {0};
+    conjuncts_split(f->p, &on, from->on);
+    take_within(f, &on, &right_rels, true, &below_right);
+    if (from->join == BJOIN_SEMI)
+        take_within(f, &on, &left_rels, false, &below_left);
+    ColumnSet side_need = need_with(f, need, &on);
+    PlanNode *l = plan_tree(f, from->left, &side_need, &below_left), *r = plan_tree(f, from->right, &side_need, &below_right);
+    return plan_join(f, from->join, l, &left_rels, r, &right_rels, &on, need);
+}
+
 /* Every row of both sides comes, so no condition moves below; the smaller side is kept. */
 static PlanNode *
 plan_full(FromPlanner *f, const BFrom *from, const ColumnSet *need, const ConjunctList *conds)
@@ -217,6 +234,9 @@ plan_tree(FromPlanner *f, const BFrom *from, const ColumnSet *need, const Conjun
         return plan_left(f, from->left, from->right, from->on, need, conds);
     case BJOIN_RIGHT:
         return plan_left(f, from->right, from->left, from->on, need, conds);
+    case BJOIN_SEMI:
+    case BJOIN_ANTI:
+        return plan_semi(f, from, need, conds);
     case BJOIN_FULL:
         return plan_full(f, from, need, conds);
     }

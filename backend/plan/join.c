@@ -245,7 +245,7 @@ plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rel
     ConjunctList residual = parts.residual;
     if (!compile_keys(f, n, &parts, &residual, conds))
         n->kind = PN_LOOP_JOIN;
-    PlanSlot *slots = both_slots(p, left->slots, left->slot_count, right->slots, right->slot_count, kind != BJOIN_INNER);
+    PlanSlot *slots = both_slots(p, left->slots, left->slot_count, right->slots, right->slot_count, kind == BJOIN_LEFT || kind == BJOIN_FULL);
     for (u32 i = 0; i < left->slot_count && kind == BJOIN_FULL; i++)
         slots[i].nullable = true;
     const BExpr *cond = conjuncts_join(p, residual.items, residual.count);
@@ -255,6 +255,8 @@ plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rel
     n->join.conjuncts = conds->items;
     n->join.conjunct_count = conds->count;
     n->rows = n->kind == PN_HASH_JOIN ? MAX(left->rows, right->rows) : left->rows * right->rows * (cond ? 0.3333 : 1);
+    if (kind == BJOIN_SEMI || kind == BJOIN_ANTI)
+        n->rows = MAX(1, left->rows * 0.5);
     n->cost = left->cost + right->cost + (n->kind == PN_HASH_JOIN ? left->rows * 0.005 + right->rows * 0.02 : left->rows * right->rows * 0.002);
     return n;
 }

@@ -100,7 +100,7 @@ typedef struct PlanKey {
 typedef enum KeyClass { KEY_INT, KEY_FLOAT, KEY_NUM, KEY_TEXT, KEY_PAIR, KEY_INTERVAL } KeyClass;
 
 typedef struct PlanJoin {
-    BJoinKind kind; /* INNER, LEFT, of hash and loop joins also FULL */
+    BJoinKind kind; /* INNER, LEFT, SEMI, ANTI, of hash and loop joins also FULL */
     u32 key_count;
     PlanExpr *left_keys, *right_keys;
     KeyClass *classes;
@@ -178,6 +178,7 @@ typedef struct PlanLock {
 struct PlanNode {
     PlanNodeKind kind;
     u32 id; /* 0 .. node_count-1 of the plan */
+    const BQuery *query; /* whose columns its expressions mean, for EXPLAIN */
     PlanNode *left, *right;
     u32 slot_count;
     PlanSlot *slots;

@@ -191,9 +191,10 @@ exists_query(Arena *a, const BQuery *q)
 
 /* A query of its own within the statement. */
 static Plan *
-plan_part(Arena *a, const BStmt *stmt, const Root *root, Plan *const *ctes, const BQuery *q)
+plan_part(Arena *a, const Plan *whole, const Root *root, const BQuery *q)
 {
-    Planner p = {.arena = a, .root = root, .ctes = ctes};
+    const BStmt *stmt = whole->stmt;
+    Planner p = {.arena = a, .root = root, .stmt = stmt, .sub_used = whole->sub_used, .ctes = whole->ctes};
     Plan *part = ARENA_NEW(a, Plan);
     part->stmt = stmt;
     part->root = plan_query(&p, q);
@@ -215,9 +216,9 @@ plan_ctes(Plan *plan, Arena *a, const BStmt *stmt, const Root *root)
         const BCte *c = stmt->ctes[i];
         if (!bcte_is_shared(c))
             continue;
-        plan->ctes[i] = plan_part(a, stmt, root, plan->ctes, c->query);
+        plan->ctes[i] = plan_part(a, plan, root, c->query);
         if (c->recursive)
-            plan->steps[i] = plan_part(a, stmt, root, plan->ctes, c->step);
+            plan->steps[i] = plan_part(a, plan, root, c->step);
     }
 }
 
@@ -228,7 +229,7 @@ plan_subs(Plan *plan, Arena *a, const BStmt *stmt, const Root *root)
     plan->subs = ARENA_ARRAY(a, Plan *, stmt->sub_count);
     for (u32 i = 0; i < stmt->sub_count; i++) {
         const BSub *sub = stmt->subs[i];
-        plan->subs[i] = plan_part(a, stmt, root, plan->ctes, sub->kind == BSUB_EXISTS ? exists_query(a, sub->query) : sub->query);
+        plan->subs[i] = plan_part(a, plan, root, sub->kind == BSUB_EXISTS ? exists_query(a, sub->query) : sub->query);
     }
 }
 
@@ -252,8 +253,9 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
 {
     Plan *plan = ARENA_NEW(a, Plan);
     plan->stmt = stmt;
+    plan->sub_used = ARENA_ARRAY(a, bool, stmt->sub_count);
     plan_ctes(plan, a, stmt, root);
-    Planner p = {.arena = a, .root = root, .ctes = plan->ctes};
+    Planner p = {.arena = a, .root = root, .stmt = stmt, .sub_used = plan->sub_used, .ctes = plan->ctes};
     plan->catalog_version = catalog_version(root);
     switch (stmt->kind) {
     case BST_SELECT:

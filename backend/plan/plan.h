@@ -37,6 +37,7 @@ typedef struct Plan {
     bool locks_late;         /* locks may be asked for when rows are already on their way: a subquery with captures, or what it refers to */
     bool serial;             /* calls a SERIAL function, or has a subquery with captures: one thread, rows in order */
     u32 sub_count;           /* the statement's subqueries (BStmt.subs), inner ones first */
+    bool *sub_used;          /* what captures something is still called: no join took its place */
     struct Plan **subs;
     u32 cte_count;           /* the statement's entries of WITH (BStmt.ctes) */
     struct Plan **ctes;      /* those that are shared, else NULL; of a recursive one the part that begins */

@@ -11,7 +11,10 @@
 typedef struct Planner {
     Arena *arena;
     const Root *root;
-    Plan *const *ctes; /* planned so far, by number */
+    const BStmt *stmt;
+    const BQuery *query; /* that nodes are made for */
+    bool *sub_used;      /* the plan's */
+    Plan *const *ctes;   /* planned so far, by number */
     u32 node_count;
     bool locks;  /* a node that locks rows was made */
     bool serial; /* a SERIAL function or a subquery with captures was compiled */
@@ -47,6 +50,10 @@ PlanNode *plan_filter(Planner *p, PlanNode *input, const ConjunctList *conjuncts
 /* Throws for json, and for jsonb: grouping compares bytes, and equal values of jsonb may differ in theirs. */
 void plan_need_equality(TypeId type, i32 typmod, u32 position);
 const BExpr *conjuncts_join(Planner *p, const BExpr *const *items, u32 count);
+
+/* ---- decorrelate.c ---- */
+/* q, or a copy in which subqueries have become joins; relation 0 stays where it is. */
+const BQuery *plan_decorrelate(Planner *p, const BQuery *q);
 
 /* ---- window.c ---- */
 PlanNode *plan_windows(Planner *p, const BQuery *q, PlanNode *input);

@@ -15,6 +15,7 @@ node_new(Planner *p, PlanNodeKind kind, u32 slot_count)
     PlanNode *n = ARENA_NEW(p->arena, PlanNode);
     n->kind = kind;
     n->id = p->node_count++;
+    n->query = p->query;
     n->slot_count = slot_count;
     n->slots = ARENA_ARRAY(p->arena, PlanSlot, slot_count);
     return n;
@@ -55,20 +56,21 @@ map_leaf(const ExprMap *m, const BExpr *leaf, ExprInput *ret)
 }
 
 static bool
-has_captures(const BExpr *e)
+note_captures(Planner *p, const BExpr *e)
 {
-    if (e->kind == BX_SUBQUERY)
-        return true;
+    bool found = e->kind == BX_SUBQUERY;
+    if (found)
+        p->sub_used[e->index] = true;
     for (u32 i = 0; i < e->arg_count; i++)
-        if (has_captures(e->args[i]))
-            return true;
-    return false;
+        found |= note_captures(p, e->args[i]);
+    return found;
 }
 
 void
 plan_note_calls(Planner *p, const BExpr *e)
 {
-    p->serial = p->serial || bexpr_volatility(e) == FUNC_SERIAL || has_captures(e);
+    bool captures = note_captures(p, e);
+    p->serial = p->serial || captures || bexpr_volatility(e) == FUNC_SERIAL;
 }
 
 ExprProg *
@@ -570,9 +572,8 @@ plan_waiting_targets(Planner *p, const BQuery *q, PlanNode *input)
     return n;
 }
 
-/* The rows of a query; with row_id, the row ids of relation 0 come first and the targets behind them. */
-PlanNode *
-plan_query_rows(Planner *p, const BQuery *q, bool row_id)
+static PlanNode *
+plan_rows(Planner *p, const BQuery *q, bool row_id)
 {
     if (late_fetch_fits(q, row_id) && !targets_wait(q)) {
         PlanNode *n = plan_late_fetch(p, q);
@@ -621,6 +622,17 @@ plan_query_rows(Planner *p, const BQuery *q, bool row_id)
         n = plan_distinct(p, n);
     n = plan_order(p, q, n, NULL, lock_columns);
     return keep_first(p, n, bquery_visible(q));
+}
+
+/* The rows of a query; with row_id, the row ids of relation 0 come first and the targets behind them. */
+PlanNode *
+plan_query_rows(Planner *p, const BQuery *q, bool row_id)
+{
+    const BQuery *outer = p->query;
+    p->query = q = plan_decorrelate(p, q);
+    PlanNode *n = plan_rows(p, q, row_id);
+    p->query = outer;
+    return n;
 }
 
 PlanNode *

@@ -122,7 +122,9 @@ typedef struct BRel {
 } BRel;
 
 typedef enum BFromKind { BFROM_REL, BFROM_JOIN } BFromKind;
-typedef enum BJoinKind { BJOIN_INNER, BJOIN_LEFT, BJOIN_RIGHT, BJOIN_FULL, BJOIN_CROSS } BJoinKind;
+typedef enum BJoinKind { BJOIN_INNER, BJOIN_LEFT, BJOIN_RIGHT, BJOIN_FULL, BJOIN_CROSS,
+    BJOIN_SEMI, BJOIN_ANTI /* the planner's: left rows with a partner, without one */
+} BJoinKind;
 typedef struct BFrom {
     BFromKind kind;
     u16 rel;
