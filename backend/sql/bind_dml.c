@@ -235,7 +235,8 @@ add_defaults(Binder *b, BStmt *to, const TableDef *t)
     PtrList added = {0};
     u16 *columns = ARENA_ARRAY(b->arena, u16, t->column_count);
     u32 count = to->column_count;
-    memcpy(columns, to->columns, count * sizeof *columns);
+    if (count)
+        memcpy(columns, to->columns, count * sizeof *columns);
     for (u32 i = 0; i < t->column_count; i++)
         if (t->columns[i].default_text.len && !has_target(to, (u16)i)) {
             BTarget *target = ARENA_NEW(b->arena, BTarget);

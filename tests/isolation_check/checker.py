@@ -117,6 +117,7 @@ class Checker:
             inserted = any(self.txs[t].committed for t, _ in self.insert.get(id_, ()))
             tx.committed |= inserted and id_ not in gone and id_ not in self.h.items
             gone.add(id_)
+        self.gone = gone
         for id_ in gone:  # and only what was inserted could be deleted
             for t, op in self.insert.get(id_, ()):
                 self.txs[t].committed |= self.txs[t].outcome == "unknown" and id_ not in self.h.items
@@ -153,7 +154,7 @@ class Checker:
         self.items, self.groups = {}, {}
         for id_, inserts in self.insert.items():
             for t, op in inserts:
-                if self.txs[t].committed and op.result != "?" or id_ in h.items and self.txs[t].committed:
+                if self.txs[t].committed and (op.result != "?" or id_ in h.items or id_ in self.gone):
                     if id_ in self.items:
                         self.problem("duplicate: an item was inserted twice", self.txs[t], f"item {id_}")
                     self.items[id_] = Item(int(op.args[1]), t, op)

@@ -24,8 +24,11 @@ static Guc *guc;
 static void
 make_guc(void)
 {
+    static Guc *made[128]; /* kept reachable: nobody frees a session's, its process ends */
+    static u32 count;
+    ck_assert_uint_lt(count, COUNT_OF(made));
     conf_defaults(&conf);
-    guc = guc_new(&conf);
+    guc = made[count++] = guc_new(&conf);
     ck_assert_ptr_nonnull(guc);
 }
 

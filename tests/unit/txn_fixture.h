@@ -35,6 +35,16 @@ static Shm fx_shm;
 static char fx_folder[64];
 static int fx_dir;
 static Writer *fx_writer;
+#ifdef __SANITIZE_THREAD__
+/* Nobody joins a dead process's threads either. */
+const char *__tsan_default_options(void);
+const char *
+__tsan_default_options(void)
+{
+    return "report_thread_leaks=0";
+}
+#endif
+
 static Writer *fx_dead[4096]; /* kept reachable: nobody frees a dead process's memory */
 static u32 fx_dead_count;
 static u32 fx_table[FX_TABLES];
