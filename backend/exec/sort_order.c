@@ -35,7 +35,8 @@ static u64
 text_image(Str s)
 {
     u64 w = 0;
-    memcpy(&w, s.ptr, MIN(s.len, 8u));
+    if (s.len) /* the text of a NULL may point nowhere */
+        memcpy(&w, s.ptr, MIN(s.len, 8u));
     return __builtin_bswap64(w);
 }
 

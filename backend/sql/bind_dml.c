@@ -250,7 +250,8 @@ add_defaults(Binder *b, BStmt *to, const TableDef *t)
     if (q->distinct || q->grouped || q->repeat || bquery_visible(q) < q->target_count)
         q = to->query = wrap(b, q);
     BTarget *targets = ARENA_ARRAY(b->arena, BTarget, q->target_count + added.count);
-    memcpy(targets, q->targets, q->target_count * sizeof *targets);
+    if (q->target_count)
+        memcpy(targets, q->targets, q->target_count * sizeof *targets);
     for (u32 i = 0; i < added.count; i++)
         targets[q->target_count + i] = *LIST_AT(added, BTarget, i);
     q->targets = targets;
