@@ -26,6 +26,7 @@ relation_scrolls(const BRel *r)
 {
     switch (r->kind) {
     case BREL_TABLE:
+    case BREL_FUNCTION:
     case BREL_SYSTEM: return true;
     case BREL_VALUES: return r->row_count > 1;
     case BREL_SUBQUERY: return scrolls_by_itself(r->query);

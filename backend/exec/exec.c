@@ -237,6 +237,8 @@ exec_build(Exec *e, const PlanNode *n)
         return pipeline_new(e, sort_source(e, n));
     case PN_LIMIT:
         return pipeline_new(e, limit_source(e, n));
+    case PN_FUNCTION:
+        return pipeline_new(e, function_source(e, n));
     case PN_SYSTEM:
         return pipeline_new(e, system_source(e, n));
     case PN_LOCK:

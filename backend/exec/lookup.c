@@ -6,6 +6,8 @@
  */
 #include "backend/exec/pred.h"
 
+#include "common/type/array.h"
+
 #include <stdlib.h>
 
 /* ---- one row's columns by row id ---- */
@@ -83,16 +85,34 @@ typedef struct KeySource {
     Source source;
     RowReader reader;
     const PlanKey *key;
+    u32 tuple_count;
+    Value *items; /* the elements of PlanKey.array */
 } KeySource;
 
+/* Of an array that is fixed for the execution; NULL has none. */
+static void
+take_items(KeySource *s)
+{
+    Exec *e = s->reader.exec;
+    Value v = plan_value(e->arena, s->key->array, &e->ctx->env);
+    s->tuple_count = 0;
+    if (v.is_null)
+        return;
+    Array a = array_open(type_element(v.type), v.str);
+    ArrayWalk w = array_walk(&a);
+    s->items = ARENA_ARRAY(e->arena, Value, a.shape.count);
+    while (array_next(&w, e->arena, &s->items[s->tuple_count]))
+        s->tuple_count++;
+}
+
 static bool
-find_tuple(KeySource *s, const BExpr *const *exprs, RowId *ret)
+find_tuple(KeySource *s, u32 tuple, RowId *ret)
 {
     Exec *e = s->reader.exec;
     const TableDef *d = table_def(s->reader.table);
     Value values[MAX_KEY_COLUMNS];
     for (u32 c = 0; c < s->key->key_column_count; c++) {
-        Value v = plan_value(e->arena, exprs[c], &e->ctx->env);
+        Value v = s->items ? s->items[tuple] : plan_value(e->arena, s->key->values[(size_t)tuple * s->key->key_column_count + c], &e->ctx->env);
         if (!key_value(&v, &d->columns[d->keys[s->key->key].columns[c]], &values[c]))
             return false;
     }
@@ -109,10 +129,10 @@ key_run(Source *source, void *state, Worker *w, u64 morsel)
     (void)morsel;
     KeySource *s = (KeySource *)source;
     const PlanNode *n = source->node;
-    u32 tuples = s->key->tuple_count, found = 0, count = 0;
+    u32 tuples = s->tuple_count, found = 0, count = 0;
     RowId *rows = ARENA_ARRAY(w->arena, RowId, tuples);
     for (u32 i = 0; i < tuples; i++)
-        found += find_tuple(s, s->key->values + (size_t)i * s->key->key_column_count, &rows[found]);
+        found += find_tuple(s, i, &rows[found]);
     if (found > 1)
         qsort(rows, found, sizeof *rows, compare_rows);
     for (u32 i = 0; i < found; i++) /* a value that is twice in the list gives its row once */
@@ -133,9 +153,12 @@ key_source(Exec *e, const PlanNode *n)
 {
     KeySource *s = ARENA_NEW(e->arena, KeySource);
     s->key = &n->key;
-    s->source = (Source){.node = n, .run = key_run, .row_count = n->key.tuple_count, .morsel_count = 1};
-    s->source.single_batch = n->key.tuple_count <= VEC_SIZE;
     s->reader = (RowReader){e, exec_table(e, n->key.table_id), n->key.table_id, n->slot_count, n->key.columns};
+    s->tuple_count = n->key.tuple_count;
+    if (n->key.array)
+        take_items(s);
+    s->source = (Source){.node = n, .run = key_run, .row_count = s->tuple_count, .morsel_count = 1};
+    s->source.single_batch = s->tuple_count <= VEC_SIZE;
     return &s->source;
 }
 

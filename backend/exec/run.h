@@ -219,6 +219,7 @@ Source *scan_source(Exec *e, const PlanNode *n);
 Source *values_source(Exec *e, const PlanNode *n);
 /* Rows of single values, one a slot. */
 Source *cells_source(Exec *e, const PlanNode *n, const Value *cells, u32 row_count);
+Source *function_source(Exec *e, const PlanNode *n);
 Source *system_source(Exec *e, const PlanNode *n);
 Source *key_source(Exec *e, const PlanNode *n);
 Op *filter_op(Exec *e, const PlanNode *n);

@@ -14,6 +14,7 @@
 #include "backend/kern/map.h"
 #include "common/type/numeric.h"
 #include "common/type/vec.h"
+#include "common/type/zone.h"
 
 typedef struct KernCall {
     const Vec *args[FUNC_MAX_ARGS];
@@ -35,6 +36,9 @@ typedef bool (*KernRow)(KernCall *c, u32 i);
 #define ARG(c, k, T, i) VEC_AT((c)->args[k], T, i)
 #define ARG_NULL(c, k, i) VEC_NULL((c)->args[k], i)
 #define RET(c, T, i) (((T *)(c)->ret->data)[i])
+
+/* timestamp + interval, the clock being that of zone (NULL: UTC). false: 22008. */
+bool kern_step_time(const Zone *zone, i64 us, const Interval *v, i64 *ret, Error *err);
 
 bool kern_call_rows(KernRow fn, KernCall *c, bool strict);
 

@@ -43,6 +43,7 @@ typedef enum FuncOp {
         FOP_TO_HEX, FOP_OVERLAY,
     FOP_CONCAT_ALL, FOP_CONCAT_WS, FOP_QUOTE_LITERAL, FOP_QUOTE_NULLABLE, FOP_FORMAT_TYPE,
     FOP_JSON_GET, FOP_JSON_PATH, FOP_JSON_TYPEOF, FOP_JSON_LENGTH,
+    FOP_GENERATE_SERIES, FOP_GENERATE_SUBSCRIPTS, FOP_UNNEST, /* func_gives_rows() */
     FOP_ARRAY_CONTAINS, FOP_ARRAY_CONTAINED, FOP_ARRAY_OVERLAPS, FOP_CARDINALITY, FOP_ARRAY_NDIMS, FOP_ARRAY_LENGTH, FOP_ARRAY_LOWER,
         FOP_ARRAY_UPPER, FOP_ARRAY_DIMS, FOP_ARRAY_APPEND, FOP_ARRAY_PREPEND, FOP_ARRAY_CAT, FOP_ARRAY_FILL, FOP_TRIM_ARRAY, FOP_ARRAY_POSITION,
         FOP_ARRAY_POSITIONS, FOP_ARRAY_REMOVE, FOP_ARRAY_REPLACE, FOP_ARRAY_TO_STRING, FOP_STRING_TO_ARRAY,
@@ -85,6 +86,9 @@ typedef struct AggDef {
     TypeId ret;
     AggOp op;
 } AggDef;
+
+/* Gives any number of rows: FROM only. */
+static inline bool func_gives_rows(const FuncDef *f) { return f->op >= FOP_GENERATE_SERIES && f->op <= FOP_UNNEST; }
 
 /* The types of arguments and result in one call of a function of any type. */
 typedef struct PolyTypes {

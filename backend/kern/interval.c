@@ -67,6 +67,21 @@ zoned_plus(const Zone *zone, i64 us, const Interval *v, i64 *ret)
     return true;
 }
 
+bool
+kern_step_time(const Zone *zone, i64 us, const Interval *v, i64 *ret, Error *err)
+{
+    bool ok = true;
+    if (zone && (v->months || v->days)) {
+        Interval months = {.months = v->months}, days = {.days = v->days}, clock = {.us = v->us};
+        ok = (!v->months || zoned_plus(zone, us, &months, &us)) && (!v->days || zoned_plus(zone, us, &days, &us)) && timestamp_add_interval(us, &clock, &us);
+    } else
+        ok = timestamp_add_interval(us, v, &us);
+    if (!ok || us < TS_FIRST || us >= TS_END)
+        return error_set(err, ERR_DATETIME_OVERFLOW, "timestamp out of range");
+    *ret = us;
+    return true;
+}
+
 static bool
 stamp_plus(KernCall *c, u32 i, u32 at, const Interval *v)
 {
@@ -85,16 +100,7 @@ stamp_plus(KernCall *c, u32 i, u32 at, const Interval *v)
         RET(c, i64, i) = us;
         return true;
     }
-    bool ok = true;
-    if (zone && (v->months || v->days)) {
-        Interval months = {.months = v->months}, days = {.days = v->days}, clock = {.us = v->us};
-        ok = (!v->months || zoned_plus(zone, us, &months, &us)) && (!v->days || zoned_plus(zone, us, &days, &us)) && timestamp_add_interval(us, &clock, &us);
-    } else
-        ok = timestamp_add_interval(us, v, &us);
-    if (!ok || us < TS_FIRST || us >= TS_END)
-        return error_set(c->err, ERR_DATETIME_OVERFLOW, "timestamp out of range");
-    RET(c, i64, i) = us;
-    return true;
+    return kern_step_time(zone, us, v, &RET(c, i64, i), c->err);
 }
 
 static bool

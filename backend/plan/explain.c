@@ -46,6 +46,7 @@ node_name(const PlanNode *n)
     case PN_WINDOW: return "WindowAgg";
     case PN_SHARED: return n->shared.work ? "WorkTable Scan" : "CTE Scan";
     case PN_REPEAT: return "Repeat";
+    case PN_FUNCTION: return "Function Scan";
     case PN_SYSTEM: return "System Scan";
     case PN_LOCK: return "LockRows";
     }

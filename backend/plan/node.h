@@ -31,6 +31,7 @@ typedef enum PlanNodeKind {
     PN_SHARED,    /* rows of an entry of WITH that are computed once for the statement */
     PN_WINDOW,    /* the input sorted, and a column a window call */
     PN_REPEAT,    /* each row as often as the input's last column says, which goes */
+    PN_FUNCTION,  /* functions that give rows, side by side */
     PN_SYSTEM,    /* the rows of a relation of the system */
     PN_LOCK,      /* locks the rows it passes on, as many as the LIMIT above it wants */
 } PlanNodeKind;
@@ -92,6 +93,7 @@ typedef struct PlanKey {
     u16 *columns;
     u32 tuple_count;          /* 1, or the length of an IN list */
     const BExpr **values;     /* tuple_count x key_column_count */
+    const BExpr *array;       /* NULL, or an array whose elements are the tuples instead */
     u32 conjunct_count;
     const BExpr **conjuncts;
 } PlanKey;
@@ -198,6 +200,7 @@ struct PlanNode {
         bool append_marked; /* the last slot is the side: 1 or 2 */
         struct { u32 cte; bool work; } shared; /* work: in its own recursive part, the rows of the last round */
         PlanLock lock;
+        struct { u32 count; const BExpr **calls; bool ordinality; } function; /* a slot a call, and the row's number behind them */
         struct { u32 table_id; u16 *columns; } system; /* the relation's columns of the slots */
     };
 };

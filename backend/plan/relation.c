@@ -2,7 +2,7 @@
  * relation.c
  *    One relation of FROM with the conditions that belong to it: key lookup, table scan with predicates, sub-query, VALUES.
  *
- * A lookup is taken when every column of a key is compared with a fixed value by "=", or a single-column key by IN with fixed values.
+ * A lookup is taken when every column of a key is compared with a fixed value by "=", or a single-column key by IN or = ANY with fixed values.
  * Of a scan's conditions, ranges over integers and short decimals and conditions on one text column get forms of their own (node.h); the
  * rest is one program over the columns it needs. Columns that only conditions need do not leave the scan.
  */
@@ -111,6 +111,8 @@ equal_value(u16 rel, u16 column, const ConjunctList *conjuncts, u32 *ret_index)
     return NULL;
 }
 
+enum { ANY_ROWS = 10 }; /* how many elements an array is thought to have */
+
 static bool
 match_key(FromPlanner *f, u16 rel, const KeyDef *k, const ConjunctList *conjuncts, PlanKey *ret, bool *used)
 {
@@ -133,11 +135,19 @@ match_key(FromPlanner *f, u16 rel, const KeyDef *k, const ConjunctList *conjunct
         return false;
     for (u32 i = 0; i < conjuncts->count; i++) {
         const BExpr *e = conjuncts->items[i];
-        if (e->kind != BX_IN || e->negated)
+        if ((e->kind != BX_IN && e->kind != BX_ANY) || e->negated)
             continue;
         const BExpr *c = column_of(e->args[0], rel);
         if (!c || c->column != k->columns[0])
             continue;
+        if (e->kind == BX_ANY) {
+            if (func_def(e->func)->op != FOP_EQ || !expr_is_fixed(e->args[1]) || !expr_fits_key(c->type, type_element(e->args[1]->type)))
+                continue;
+            used[i] = true;
+            ret->array = e->args[1];
+            ret->tuple_count = ANY_ROWS;
+            return true;
+        }
         bool fixed = true;
         for (u32 j = 1; j < e->arg_count; j++)
             fixed = fixed && expr_is_fixed(e->args[j]) && expr_fits_key(c->type, e->args[j]->type);
@@ -427,6 +437,38 @@ plan_system(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList *
     return plan_filter(f->p, n, conjuncts);
 }
 
+/* What PostgreSQL thinks of functions it knows nothing about, unless the bounds are constants. */
+static double
+function_rows(const BExpr *call)
+{
+    if (func_def(call->func)->op == FOP_UNNEST)
+        return 10;
+    bool known = call->type == TYPE_INT4 && call->arg_count == 2 && call->args[0]->kind == BX_CONST && call->args[1]->kind == BX_CONST;
+    return known ? MAX(1.0, (double)call->args[1]->value.i32v - call->args[0]->value.i32v + 1) : 1000;
+}
+
+static PlanNode *
+plan_function(FromPlanner *f, u16 rel)
+{
+    const BRel *r = &f->query->rels[rel];
+    PlanNode *n = node_new(f->p, PN_FUNCTION, r->column_count);
+    n->function.count = r->call_count;
+    n->function.calls = (const BExpr **)(uintptr_t)r->calls;
+    n->function.ordinality = r->column_count > r->call_count;
+    n->alias = r->alias;
+    for (u32 i = 0; i < r->call_count; i++) {
+        plan_note_calls(f->p, r->calls[i]);
+        n->rows = MAX(n->rows, function_rows(r->calls[i]));
+    }
+    n->cost = n->rows * 0.001;
+    for (u32 c = 0; c < r->column_count; c++) {
+        TypeId type = r->columns[c].type;
+        n->slots[c] = (PlanSlot){.leaf = LEAF_COLUMN, .rel = rel, .column = (u16)c, .type = type, .typmod = -1, .phys = phys_of(type, -1), .nullable = true,
+                                 .stable = true};
+    }
+    return n;
+}
+
 PlanNode *
 plan_relation(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList *conjuncts)
 {
@@ -443,6 +485,8 @@ plan_relation(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList
         return plan_filter(f->p, plan_shared(f, rel), conjuncts);
     case BREL_APPEND:
         return plan_filter(f->p, plan_append(f, rel), conjuncts);
+    case BREL_FUNCTION:
+        return plan_filter(f->p, plan_function(f, rel), conjuncts);
     case BREL_SYSTEM:
         return plan_system(f, rel, need, conjuncts);
     }

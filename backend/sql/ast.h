@@ -155,6 +155,7 @@ struct AFrom {
     const char *unsupported; /* NULL, or the feature that makes it so */
     ASelect *select;
     AExpr *function;
+    bool ordinality;
     BJoinKind join;
     bool natural;
     AFrom *left, *right;

@@ -31,6 +31,7 @@ typedef struct Binder {
     u32 extra_count;
     struct Scope *outer;     /* of the scopes made now: the query around them, and the frame that captures */
     struct SubFrame *frame;
+    bool rows_allowed;       /* the call that is bound next may give rows */
     PtrList ctes;            /* BCte: all of the statement */
     struct CteScope *with;   /* entries of WITH that can be seen */
     const AWith *with_now;   /* those being bound, and at which of them */
@@ -42,7 +43,7 @@ typedef struct Binder {
 /* Where an expression stands, for messages and for what is allowed there. */
 typedef enum BindPlace {
     PLACE_TARGET, PLACE_WHERE, PLACE_ON, PLACE_GROUP, PLACE_HAVING, PLACE_ORDER, PLACE_LIMIT, PLACE_OFFSET, PLACE_VALUES, PLACE_SET,
-    PLACE_FILTER, PLACE_RETURNING, PLACE_DEFAULT, PLACE_COPY_WHERE, PLACE_EXECUTE,
+    PLACE_FILTER, PLACE_RETURNING, PLACE_DEFAULT, PLACE_COPY_WHERE, PLACE_EXECUTE, PLACE_FUNCTION,
 } BindPlace;
 
 typedef struct NsColumn {
@@ -77,7 +78,7 @@ typedef struct Scope {
     PtrList aggs;     /* BAgg */
     const TableDef *target; /* of INSERT … VALUES: cannot be seen, but messages know it */
     BindPlace place;
-    bool in_aggregate, in_window, in_window_keys;
+    bool in_aggregate, in_window, in_window_keys, in_alternative; /* of CASE, COALESCE */
     const PtrList *windows;   /* AWindow of the WINDOW clause; NULL: none */
     PtrList bound_windows;    /* BWindow */
     PtrList win_calls;        /* BWinCall */
@@ -127,6 +128,12 @@ BExpr *bind_operator(Binder *b, Str op, BExpr *left, BExpr *right, u32 at);
 /* An operator that must exist, for its function only (BX_IN, BX_DISTINCT, BX_NULLIF): coerces both sides. */
 FuncId bind_equality(Binder *b, BExpr **left, BExpr **right, u32 at);
 BExpr *bind_call(Scope *s, const AExpr *call);
+
+/* ---- bind_function.c ---- */
+/* A function in FROM, under its alias or name. */
+NsItem *bind_add_function(Scope *s, const AFrom *f, u16 *ret_rel);
+/* A call that gives rows, among the targets of a query without FROM: becomes its relation. */
+BExpr *bind_target_rows(Scope *s, BExpr *call, Str name, u32 at);
 
 /* ---- bind_expr.c ---- */
 BExpr *bind_expr(Scope *s, const AExpr *e);
@@ -228,6 +235,8 @@ void bind_finish_scope(Scope *s, const PtrList *targets);
 void bind_grouping(Scope *s, PtrList *groups);
 /* VALUES as a relation of FROM; its columns are column1, column2, … */
 BRel *bind_values_rel(Scope *s, const ASelect *sel);
+/* A relation that is no table, under its alias (NULL: none). */
+NsItem *bind_add_named(Scope *s, BRel *rel, const AAlias *alias, u16 *ret_rel);
 /* Adds a relation with a name for its columns. */
 NsItem *bind_add_rel(Scope *s, BRel *rel, const TableDef *t, u16 *ret_rel);
 BExpr *bind_limit(Scope *s, const AExpr *e, const char *construct, BindPlace place);

@@ -365,12 +365,11 @@ refuse_later_function(Binder *b, const AExpr *call, Str name)
     static const char *const later[] = {
         "array_agg", "corr",
         "currval", "date_bin", "format",
-        "generate_series", "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "last_value",
+        "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "last_value",
         "lastval", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description",
         "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
         "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
-        "row_to_json", "setval", "similar_to_escape", "string_agg",
-        "to_json", "unnest", 
+        "row_to_json", "setval", "similar_to_escape", "string_agg", "to_json",
         "width_bucket",
     };
     for (u32 i = 0; i < COUNT_OF(later); i++)
@@ -394,7 +393,7 @@ place_name(BindPlace place)
     static const char *const names[] = {
         [PLACE_WHERE] = "WHERE", [PLACE_ON] = "JOIN conditions", [PLACE_GROUP] = "GROUP BY", [PLACE_LIMIT] = "LIMIT",
         [PLACE_OFFSET] = "OFFSET", [PLACE_VALUES] = "VALUES", [PLACE_SET] = "UPDATE", [PLACE_FILTER] = "FILTER",
-        [PLACE_RETURNING] = "RETURNING", [PLACE_DEFAULT] = "DEFAULT expressions", [PLACE_COPY_WHERE] = "COPY FROM WHERE conditions",
+        [PLACE_RETURNING] = "RETURNING", [PLACE_DEFAULT] = "DEFAULT expressions", [PLACE_FUNCTION] = "functions in FROM", [PLACE_COPY_WHERE] = "COPY FROM WHERE conditions",
         [PLACE_EXECUTE] = "EXECUTE parameters",
     };
     return place < COUNT_OF(names) ? names[place] : NULL;
@@ -598,6 +597,8 @@ BExpr *
 bind_call(Scope *s, const AExpr *call)
 {
     Binder *b = s->b;
+    bool rows_allowed = b->rows_allowed;
+    b->rows_allowed = false;
     check_schema(b, call);
     Str name = call->name->parts[call->name->count - 1];
     u32 count, n = call->arg_count;
@@ -636,5 +637,6 @@ bind_call(Scope *s, const AExpr *call)
     if (row < 0)
         function_error(b, call, args, n, row == CHOICE_MANY);
     refuse_aggregate_clauses(b, call);
-    return make_func(b, &rows[row], args, n, bind_position(b, call->at));
+    e = make_func(b, &rows[row], args, n, bind_position(b, call->at));
+    return func_gives_rows(&rows[row]) && !rows_allowed ? bind_target_rows(s, e, name, call->at) : e;
 }

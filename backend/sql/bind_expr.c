@@ -180,6 +180,17 @@ bind_list_form(Scope *s, const AExpr *e, BExprKind kind, const char *construct)
     return r;
 }
 
+/* CASE and COALESCE, in which no call gives rows. */
+static BExpr *
+bind_alternatives(Scope *s, const AExpr *e)
+{
+    bool before = s->in_alternative;
+    s->in_alternative = true;
+    BExpr *r = e->kind == AX_CASE ? bind_case(s, e) : bind_list_form(s, e, BX_COALESCE, "COALESCE");
+    s->in_alternative = before;
+    return r;
+}
+
 static BExpr *
 bind_nullif(Scope *s, const AExpr *e)
 {
@@ -368,11 +379,11 @@ bind_kind(Scope *s, const AExpr *e)
     case AX_IN:
         return bind_in(s, e);
     case AX_CASE:
-        return bind_case(s, e);
+        return bind_alternatives(s, e);
     case AX_CAST:
         return bind_cast(s, e);
     case AX_COALESCE:
-        return bind_list_form(s, e, BX_COALESCE, "COALESCE");
+        return bind_alternatives(s, e);
     case AX_GREATEST:
         return bind_list_form(s, e, BX_GREATEST, e->negated ? "LEAST" : "GREATEST");
     case AX_NULLIF:

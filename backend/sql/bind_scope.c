@@ -140,9 +140,8 @@ bind_add_table(Scope *s, const TableDef *t, const AAlias *alias, u16 *ret_rel)
     return item;
 }
 
-/* A relation that is no table, under its alias. */
-static NsItem *
-add_named(Scope *s, BRel *rel, const AAlias *alias, u16 *ret_rel)
+NsItem *
+bind_add_named(Scope *s, BRel *rel, const AAlias *alias, u16 *ret_rel)
 {
     if (alias) {
         rel->alias = alias->name;
@@ -176,7 +175,7 @@ add_subquery(Scope *s, const AFrom *f, u16 *ret_rel)
             rel->columns[i] = bind_target_column(&rel->query->targets[i]);
         }
     }
-    return add_named(s, rel, f->alias, ret_rel);
+    return bind_add_named(s, rel, f->alias, ret_rel);
 }
 
 /* ---- joins ---- */
@@ -366,11 +365,13 @@ bind_from_item(Scope *s, const AFrom *f, NsItem **ret_columns)
     } else {
         from = ARENA_NEW(b->arena, BFrom);
         from->kind = BFROM_REL;
-        BRel *cte = f->kind == AF_SUBQUERY ? NULL : bind_cte_rel(b, &f->name);
-        if (f->kind == AF_SUBQUERY) {
+        BRel *cte = f->kind != AF_TABLE ? NULL : bind_cte_rel(b, &f->name);
+        if (f->kind == AF_FUNCTION) {
+            *ret_columns = bind_add_function(s, f, &from->rel);
+        } else if (f->kind == AF_SUBQUERY) {
             *ret_columns = add_subquery(s, f, &from->rel);
         } else if (cte) {
-            *ret_columns = add_named(s, cte, f->alias, &from->rel);
+            *ret_columns = bind_add_named(s, cte, f->alias, &from->rel);
         } else {
             const TableDef *t = find_relation(b, &f->name);
             if (!is_system(t)) /* everybody may read those of the system */

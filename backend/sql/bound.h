@@ -73,7 +73,7 @@ bexpr_volatility(const BExpr *e)
 }
 static inline bool bexpr_is_volatile(const BExpr *e) { return bexpr_volatility(e) >= FUNC_VOLATILE; }
 
-typedef enum BRelKind { BREL_TABLE, BREL_SUBQUERY, BREL_VALUES, BREL_APPEND, BREL_CTE, BREL_SYSTEM } BRelKind;
+typedef enum BRelKind { BREL_TABLE, BREL_SUBQUERY, BREL_VALUES, BREL_APPEND, BREL_CTE, BREL_SYSTEM, BREL_FUNCTION } BRelKind;
 
 /* An entry of WITH. */
 typedef struct BCte {
@@ -117,6 +117,8 @@ typedef struct BRel {
     bool marked;            /* BREL_APPEND: a last column says which query a row is from, 1 or 2 */
     u32 row_count;          /* BREL_VALUES */
     BExpr ***rows;          /* [row][column] */
+    u32 call_count;         /* BREL_FUNCTION: a column each, and perhaps the row's number behind them */
+    BExpr **calls;          /* BX_FUNC that give rows; their arguments are fixed */
     u8 locked;              /* the strongest RowLockMode that marks it, 0 none */
     bool lifted;            /* a subquery that leaves its locks to this query */
 } BRel;

@@ -31,21 +31,35 @@ parse_alias(Parser *p, bool columns)
     return a;
 }
 
+/* (name type, …) */
+static void
+skip_definitions(Parser *p, AFrom *f)
+{
+    parse_skip_parens(p);
+    f->unsupported = "a column definition list";
+}
+
 static void
 read_function_alias(Parser *p, AFrom *f)
 {
     if (parse_is(p, KW_WITH) && parse_is_ahead(p, 1, KW_ORDINALITY)) {
         parse_take(p);
         parse_take(p);
+        f->ordinality = true;
     }
     if (parse_is(p, KW_AS) && parse_peek(p, 1)->kind == T_CHAR) {
         parse_take(p);
-        parse_skip_parens(p);
+        skip_definitions(p, f);
         return;
     }
     f->alias = parse_alias(p, false);
-    if (f->alias && parse_is_char(p, '('))
-        parse_skip_parens(p);
+    if (!f->alias || !parse_is_char(p, '('))
+        return;
+    const Token *behind = parse_peek(p, 2);
+    if (behind->kind == T_CHAR && (behind->ch == ',' || behind->ch == ')'))
+        f->alias->columns = parse_name_list(p, &f->alias->column_count);
+    else
+        skip_definitions(p, f);
 }
 
 static AFrom *
@@ -53,7 +67,6 @@ read_function(Parser *p)
 {
     AFrom *f = new_from(p, AF_FUNCTION);
     f->function = parse_expr(p);
-    f->unsupported = "a function in FROM";
     read_function_alias(p, f);
     return f;
 }
@@ -142,7 +155,8 @@ read_reference(Parser *p)
         if (f->kind != AF_FUNCTION)
             f->alias = parse_alias(p, true);
         f->lateral = true;
-        f->unsupported = "LATERAL";
+        if (f->kind != AF_FUNCTION)
+            f->unsupported = "LATERAL";
     } else if (parse_is(p, KW_ROWS) && parse_is_ahead(p, 1, KW_FROM)) {
         f = new_from(p, AF_FUNCTION);
         parse_take(p);
