@@ -538,12 +538,22 @@ run_writer(void *unused)
         writer_turn(writer);
 }
 
+static char folder[] = "/dev/shm/ggs3db-fuzz-XXXXXX";
+
+static void
+remove_folder(void)
+{
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    ensure(system(command) == 0);
+}
+
 static void
 start_store(void)
 {
-    static char folder[] = "/dev/shm/ggs3db-fuzz-XXXXXX";
     pthread_t thread;
     ensure(mkdtemp(folder));
+    atexit(remove_folder);
     wal_dir = open(folder, O_RDONLY | O_DIRECTORY);
     ensure(shm_create(&boot.shm, SLOTS, MEMORY) == 0);
     boot.shm.control->slots[0] = (SlotShm){.pub_role_id = ROLE_ROOT, .pub_generation = 1, .pub_state = SLOT_TAKEN, .pid = getpid()};
