@@ -79,6 +79,8 @@ clock_at_zone(KernCall *c, u32 i)
     if (!first_zone(c, i, &zone))
         return false;
     i32 new_s = zone.zone ? zone_offset_s(zone.zone, c->now_us) : zone.offset_s;
+    if (new_s >= ZONE_SPEC_LIMIT_S || new_s <= -ZONE_SPEC_LIMIT_S)
+        return error_set(c->err, ERR_INVALID_TIME_ZONE, "time zone displacement out of range");
     i64 us = timetz_unpack(&ARG(c, 1, Pair, i), &old_s);
     RET(c, Pair, i) = timetz_pack(time_of_day(us + ((i64)new_s - old_s) * 1000000), new_s);
     return true;

@@ -187,13 +187,13 @@ timestamp_out(i64 us, char *to)
     return len + put_era(t.year, to + len);
 }
 
-/* +02, +05:30, -00:00:15 */
+/* +02, +05:30, -00:00:15, +167 */
 u32
 offset_out(i32 offset_s, char *to)
 {
-    u32 s = (u32)(offset_s < 0 ? -offset_s : offset_s), len = 3;
+    u32 s = (u32)(offset_s < 0 ? -offset_s : offset_s), len = s < 100 * 3600 ? 3 : 4;
     to[0] = offset_s < 0 ? '-' : '+';
-    memcpy(to + 1, DIGIT_PAIRS + 2 * (s / 3600), 2);
+    digits_fixed(s / 3600, len - 1, to + 1);
     if (s % 3600 != 0) {
         to[len] = ':';
         memcpy(to + len + 1, DIGIT_PAIRS + 2 * (s / 60 % 60), 2);

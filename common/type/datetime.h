@@ -23,7 +23,10 @@ CivilTime timestamp_to_civil(i64 us);
 bool timestamp_from_civil(const CivilTime *t, i64 *ret_us);
 
 /* Times of day: microseconds since midnight, 24:00:00 included. */
-enum { ZONE_LIMIT_S = 16 * 3600 }; /* zones are below this, east or west */
+enum {
+    ZONE_LIMIT_S = 16 * 3600,      /* offsets in texts and messages are below this, east or west */
+    ZONE_SPEC_LIMIT_S = 168 * 3600 /* those of POSIX specifications, and so of all times */
+};
 bool time_valid(i64 us);
 bool timetz_valid(const Pair *p);
 Pair timetz_pack(i64 time_us, i32 offset_s); /* seconds east of UTC */

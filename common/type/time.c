@@ -35,11 +35,11 @@ bool
 timetz_valid(const Pair *p)
 {
     u64 west_s = p->lo ^ SIGN_BIT;
-    if (west_s + (ZONE_LIMIT_S - 1) > 2 * (ZONE_LIMIT_S - 1))
+    if (west_s + (ZONE_SPEC_LIMIT_S - 1) > 2 * (ZONE_SPEC_LIMIT_S - 1))
         return false;
     i32 offset_s;
     u64 utc = p->hi ^ SIGN_BIT;
-    return utc + 2 * (u64)USEC_PER_DAY <= 5 * (u64)USEC_PER_DAY && time_valid(timetz_unpack(p, &offset_s));
+    return utc + 7 * (u64)USEC_PER_DAY <= 15 * (u64)USEC_PER_DAY && time_valid(timetz_unpack(p, &offset_s));
 }
 
 /* HH:MM:SS[.f] and nothing else. */
