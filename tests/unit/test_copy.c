@@ -25,7 +25,7 @@ typedef struct Seen {
 
 /* Rows as text: values between bars, NULL as ~. */
 static void
-note_rows(void *ctx, const Batch *b, const u8 *const *defaults)
+note_rows(void *ctx, const Batch *b, const u8 *const *defaults UNUSED)
 {
     Seen *seen = ctx;
     TypeFormat f = {.extra_float_digits = 1};
