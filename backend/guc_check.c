@@ -3,9 +3,9 @@
  *    Parameters whose values have rules of their own: encodings, date style, time zone, roles, application_name.
  */
 #include "backend/guc.h"
+#include "common/type/encoding.h"
 #include "common/type/zone.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -18,17 +18,13 @@ bad_value(const char *name, const char *value, Error *err)
     return error_set(err, ERR_INVALID_PARAMETER_VALUE, "invalid value for parameter \"%s\": \"%s\"", name, value);
 }
 
-/* Encoding names are compared by their letters and digits only. */
 static bool
 check_encoding(const char *value, char *ret, Error *err)
 {
-    char plain[32];
-    size_t n = 0;
-    for (const char *p = value; *p; p++)
-        if (isalnum((u8)*p) && n < sizeof plain - 1)
-            plain[n++] = (char)tolower((u8)*p);
-    plain[n] = 0;
-    if (strcmp(plain, "utf8") != 0 && strcmp(plain, "unicode") != 0)
+    Encoding e = encoding_find(str_of(value));
+    if (e == ENCODING_OTHER)
+        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "client_encoding \"%s\" is not supported yet", value);
+    if (e == ENCODING_UNKNOWN)
         return bad_value("client_encoding", value, err);
     /* PostgreSQL keeps this one spelling, for old drivers that ask for it and compare. */
     strcpy(ret, strcmp(value, "UNICODE") == 0 ? value : "UTF8");

@@ -6,8 +6,8 @@
  * is marked copy_out.
  */
 #include "backend/sql/bind.h"
+#include "common/type/encoding.h"
 
-#include <ctype.h>
 #include <strings.h>
 
 typedef struct CopyState {
@@ -83,33 +83,17 @@ set_format(CopyState *c, const AOption *o)
     bind_fail(c->b, o->at, ERR_INVALID_PARAMETER_VALUE, "COPY format \"%.*s\" not recognized", (int)s.len, s.ptr);
 }
 
-/* PostgreSQL's other encodings, as names are compared: letters and digits only. */
-static const char *const OTHER_ENCODINGS[] = {
-    "abc", "alt", "big5", "euccn", "eucjis2004", "eucjp", "euckr", "euctw", "gb18030", "gbk", "iso88591", "iso885910", "iso885913", "iso885914",
-    "iso885915", "iso885916", "iso88592", "iso88593", "iso88594", "iso88595", "iso88596", "iso88597", "iso88598", "iso88599", "johab", "koi8",
-    "koi8r", "koi8u", "latin1", "latin10", "latin2", "latin3", "latin4", "latin5", "latin6", "latin7", "latin8", "latin9", "mskanji",
-    "muleinternal", "shiftjis", "shiftjis2004", "sjis", "sqlascii", "tcvn", "tcvn5712", "uhc", "vscii", "win", "win1250", "win1251", "win1252",
-    "win1253", "win1254", "win1255", "win1256", "win1257", "win1258", "win866", "win874", "win932", "win936", "win949", "win950",
-    "windows1250", "windows1251", "windows1252", "windows1253", "windows1254", "windows1255", "windows1256", "windows1257", "windows1258",
-    "windows866", "windows874", "windows932", "windows936", "windows949", "windows950",
-};
-
 static void
 set_encoding(CopyState *c, const AOption *o)
 {
     Str s = required_text(c, o);
-    char plain[16];
-    u32 n = 0;
-    for (u32 i = 0; i < s.len && n < sizeof plain - 1; i++)
-        if (isalnum((u8)s.ptr[i]))
-            plain[n++] = (char)tolower((u8)s.ptr[i]);
-    plain[n] = 0;
-    if (strcmp(plain, "utf8") == 0 || strcmp(plain, "unicode") == 0)
-        return;
-    for (u32 i = 0; i < COUNT_OF(OTHER_ENCODINGS); i++)
-        if (strcmp(plain, OTHER_ENCODINGS[i]) == 0)
-            bind_fail(c->b, o->at, ERR_FEATURE_NOT_SUPPORTED, "COPY with encoding \"%.*s\" is not supported yet", (int)s.len, s.ptr);
-    bind_fail(c->b, o->at, ERR_INVALID_PARAMETER_VALUE, "argument to option \"encoding\" must be a valid encoding name");
+    switch (encoding_find(s)) {
+    case ENCODING_UTF8: return;
+    case ENCODING_OTHER:
+        bind_fail(c->b, o->at, ERR_FEATURE_NOT_SUPPORTED, "COPY with encoding \"%.*s\" is not supported yet", (int)s.len, s.ptr);
+    case ENCODING_UNKNOWN:
+        bind_fail(c->b, o->at, ERR_INVALID_PARAMETER_VALUE, "argument to option \"encoding\" must be a valid encoding name");
+    }
 }
 
 /* One of two words, any case: true: the second. */

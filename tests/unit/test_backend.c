@@ -53,7 +53,8 @@ START_TEST(values_are_checked_and_shown)
 {
     make_guc();
     ck_assert_str_eq(set("client_encoding", "'utf-8'"), "UTF8");
-    ck_assert_str_eq(set("CLIENT_ENCODING", "latin1"), "22023");
+    ck_assert_str_eq(set("CLIENT_ENCODING", "latin1"), "0A000");
+    ck_assert_str_eq(set("CLIENT_ENCODING", "latin11"), "22023");
     ck_assert_str_eq(set("datestyle", "iso"), "ISO, MDY");
     ck_assert_str_eq(set("datestyle", "german"), "0A000");
     ck_assert_str_eq(set("datestyle", "odd"), "22023");
