@@ -98,8 +98,8 @@ END_TEST
 START_TEST(impossible_times_are_seen)
 {
     ck_assert(time_valid(0) && time_valid(USEC_PER_DAY) && !time_valid(-1) && !time_valid(USEC_PER_DAY + 1) && !time_valid(INT64_MIN));
-    Pair good = timetz_pack(USEC_PER_DAY, 15 * 3600), bad[] = {timetz_pack(USEC_PER_DAY + 1, 0), timetz_pack(0, ZONE_LIMIT_S),
-        timetz_pack(0, -ZONE_LIMIT_S), {0, good.lo}, {good.hi, 0}, {UINT64_MAX, UINT64_MAX}, {0, 0}, {good.hi, good.lo + (1ull << 33)}};
+    Pair good = timetz_pack(USEC_PER_DAY, 15 * 3600), bad[] = {timetz_pack(USEC_PER_DAY + 1, 0), timetz_pack(0, ZONE_SPEC_LIMIT_S),
+        timetz_pack(0, -ZONE_SPEC_LIMIT_S), {0, good.lo}, {good.hi, 0}, {UINT64_MAX, UINT64_MAX}, {0, 0}, {good.hi, good.lo + (1ull << 33)}};
     ck_assert(timetz_valid(&good));
     for (u32 i = 0; i < COUNT_OF(bad); i++)
         ck_assert_msg(!timetz_valid(&bad[i]), "%u", i);
