@@ -161,9 +161,10 @@ check_word(const GucDef *d, const char *value, char ret[GUC_TEXT_MAX], Error *er
 }
 
 static bool
-check(GucId id, const char *value, char ret[GUC_TEXT_MAX], Error *err)
+check(const Guc *g, GucId id, const char *value, char ret[GUC_TEXT_MAX], Error *err)
 {
     const GucDef *d = &DEFS[id];
+    const GucValue *v = g ? &g->values[id] : NULL; /* whose text is there once it was set */
     if (strlen(value) >= GUC_TEXT_MAX && id != GUC_application_name) /* which is cut */
         return error_set(err, ERR_INVALID_PARAMETER_VALUE, "value for parameter \"%s\" is too long", d->name);
     switch (d->kind) {
@@ -174,7 +175,7 @@ check(GucId id, const char *value, char ret[GUC_TEXT_MAX], Error *err)
     case KIND_MS: return check_number(d, value, ret, err);
     case KIND_WORD: return check_word(d, value, ret, err);
     case KIND_TEXT: strcpy(ret, value); return true;
-    case KIND_OWN: return guc_check_own(id, value, ret, err);
+    case KIND_OWN: return guc_check_own(id, value, v && v->now ? v->now : d->default_text, v && v->reset ? v->reset : d->default_text, ret, err);
     }
     return false;
 }
@@ -206,7 +207,7 @@ guc_new(Conf *conf)
         if (DEFS[i].flags & FIXED)
             snprintf(shown, sizeof shown, "%s", DEFS[i].default_text);
         else
-            ensure(check((GucId)i, DEFS[i].default_text, shown, &err));
+            ensure(check(NULL, (GucId)i, DEFS[i].default_text, shown, &err));
         if (!replace(&g->values[i].now, shown) || !replace(&g->values[i].reset, shown))
             return NULL;
     }
@@ -344,7 +345,7 @@ guc_set(Guc *g, const char *name, const char *value, GucScope scope, Error *err)
         snprintf(shown, sizeof shown, "%s", g->values[id].reset);
     else if (id == GUC_session_authorization && strcasecmp(value, g->values[id].reset) == 0)
         snprintf(shown, sizeof shown, "%s", g->values[id].reset);
-    else if (!check((GucId)id, value, shown, err))
+    else if (!check(g, (GucId)id, value, shown, err))
         return false;
     return store(g, id, shown, scope, err);
 }
@@ -378,7 +379,7 @@ guc_transaction_parameter(const char *name)
 bool
 guc_check_value(GucId id, const char *value, char ret[], Error *err)
 {
-    return check(id, value, ret, err);
+    return check(NULL, id, value, ret, err);
 }
 
 void
@@ -514,10 +515,12 @@ guc_format(const Guc *g)
     u8 style = 0;
     while (style < COUNT_OF(STYLES) - 1 && strcmp(STYLES[style], g->values[GUC_intervalstyle].now) != 0)
         style++;
-    return (TypeFormat){.zone = guc_zone(g->values[GUC_timezone].now),
+    TypeFormat f = {.zone = guc_zone(g->values[GUC_timezone].now),
                         .extra_float_digits = atoi(g->values[GUC_extra_float_digits].now),
                         .bytea_escape = strcmp(g->values[GUC_bytea_output].now, "escape") == 0,
                         .interval_style = style};
+    guc_date_style(g->values[GUC_datestyle].now, &f.date_style, &f.date_order);
+    return f;
 }
 
 void

@@ -57,7 +57,10 @@ void guc_report(Guc *g, void (*report)(void *ctx, const char *name, const char *
 
 /* ---- guc_check.c: parameters with rules of their own. Writes the value as it will be shown. ---- */
 enum { GUC_TEXT_MAX = 1024 };
-MUST_CHECK bool guc_check_own(GucId id, const char *value, char ret[GUC_TEXT_MAX], Error *err);
+/* now, reset: what it is and what RESET makes it. */
+MUST_CHECK bool guc_check_own(GucId id, const char *value, const char *now, const char *reset, char ret[GUC_TEXT_MAX], Error *err);
+/* Of a shown DateStyle: DateStyle and DateOrder. */
+void guc_date_style(const char *shown, u8 *ret_style, u8 *ret_order);
 /* Of a shown TimeZone; NULL for UTC. */
 const struct Zone *guc_zone(const char *shown);
 

@@ -31,28 +31,87 @@ check_encoding(const char *value, char *ret, Error *err)
     return true;
 }
 
-/* Words between commas and blanks. Output is ISO only, and so far dates are read in the order month, day, year only. */
-static bool
-check_datestyle(const char *value, char *ret, Error *err)
+/* ---- DateStyle: a style and an order, of which a value may give one ---- */
+
+static const char *const STYLES[] = {[DATE_STYLE_ISO] = "ISO", [DATE_STYLE_SQL] = "SQL", [DATE_STYLE_POSTGRES] = "Postgres", [DATE_STYLE_GERMAN] = "German"};
+static const char *const ORDERS[] = {[DATE_ORDER_MDY] = "MDY", [DATE_ORDER_DMY] = "DMY", [DATE_ORDER_YMD] = "YMD"};
+
+static int
+find_word(const char *const *words, size_t count, const char *p, size_t n)
 {
-    static const char *const HERE[] = {"iso", "mdy", "us", "noneuro", "noneuropean", "default"};
-    static const char *const LATER[] = {"sql", "postgres", "german", "dmy", "ymd", "euro", "european"};
+    for (size_t i = 0; i < count; i++)
+        if (strlen(words[i]) == n && strncasecmp(p, words[i], n) == 0)
+            return (int)i;
+    return -1;
+}
+
+void
+guc_date_style(const char *shown, u8 *ret_style, u8 *ret_order)
+{
+    const char *comma = strchr(shown, ',');
+    int style = find_word(STYLES, COUNT_OF(STYLES), shown, comma ? (size_t)(comma - shown) : 0);
+    int order = comma ? find_word(ORDERS, COUNT_OF(ORDERS), comma + 2, strlen(comma + 2)) : -1;
+    ensure(style >= 0 && order >= 0);
+    *ret_style = (u8)style;
+    *ret_order = (u8)order;
+}
+
+static int
+find_style(const char *p, size_t n)
+{
+    return n >= 8 && strncasecmp(p, "postgres", 8) == 0 ? DATE_STYLE_POSTGRES : find_word(STYLES, COUNT_OF(STYLES), p, n);
+}
+
+static int
+find_order(const char *p, size_t n)
+{
+    if (n >= 4 && strncasecmp(p, "euro", 4) == 0)
+        return DATE_ORDER_DMY;
+    if ((n == 2 && strncasecmp(p, "us", 2) == 0) || (n >= 7 && strncasecmp(p, "noneuro", 7) == 0))
+        return DATE_ORDER_MDY;
+    return find_word(ORDERS, COUNT_OF(ORDERS), p, n);
+}
+
+/* Takes `found`, unless another one was given before. */
+static bool
+take(int found, int *given, bool *conflict)
+{
+    if (found < 0)
+        return false;
+    *conflict |= *given >= 0 && *given != found;
+    *given = found;
+    return true;
+}
+
+static bool
+check_datestyle(const char *value, const char *now, const char *reset, char *ret, Error *err)
+{
+    int style = -1, order = -1;
+    bool conflict = false;
+    u8 old_style, old_order;
     for (const char *p = value; *p;) {
-        size_t n = strcspn(p, ", "), i;
-        for (i = 0; n && i < COUNT_OF(LATER); i++)
-            if (n == strlen(LATER[i]) && strncasecmp(p, LATER[i], n) == 0)
-                return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "DateStyle \"%s\" is not supported yet", value);
-        for (i = 0; n && i < COUNT_OF(HERE); i++)
-            if (n == strlen(HERE[i]) && strncasecmp(p, HERE[i], n) == 0)
-                break;
-        if (n && i == COUNT_OF(HERE)) {
+        size_t n = strcspn(p, ", ");
+        bool is_default = n == 7 && strncasecmp(p, "default", n) == 0;
+        if (is_default) { /* what nothing else says */
+            guc_date_style(reset, &old_style, &old_order);
+            style = style < 0 ? old_style : style;
+            order = order < 0 ? old_order : order;
+        } else if (n && !take(find_style(p, n), &style, &conflict) && !take(find_order(p, n), &order, &conflict)) {
             bad_value("DateStyle", value, err);
             error_detail(err, "Unrecognized key word: \"%.*s\".", (int)n, p);
             return false;
         }
         p += n + (p[n] != 0);
     }
-    strcpy(ret, "ISO, MDY");
+    if (conflict) {
+        bad_value("DateStyle", value, err);
+        error_detail(err, "Conflicting \"datestyle\" specifications.");
+        return false;
+    }
+    guc_date_style(now, &old_style, &old_order);
+    if (style == DATE_STYLE_GERMAN && order < 0)
+        order = DATE_ORDER_DMY;
+    snprintf(ret, GUC_TEXT_MAX, "%s, %s", STYLES[style < 0 ? old_style : style], ORDERS[order < 0 ? old_order : order]);
     return true;
 }
 
@@ -141,11 +200,11 @@ check_application_name(const char *value, char *ret)
 }
 
 bool
-guc_check_own(GucId id, const char *value, char ret[GUC_TEXT_MAX], Error *err)
+guc_check_own(GucId id, const char *value, const char *now, const char *reset, char ret[GUC_TEXT_MAX], Error *err)
 {
     switch ((int)id) {
     case GUC_client_encoding: return check_encoding(value, ret, err);
-    case GUC_datestyle: return check_datestyle(value, ret, err);
+    case GUC_datestyle: return check_datestyle(value, now, reset, ret, err);
     case GUC_timezone: return check_zone(value, ret, err);
     case GUC_application_name: return check_application_name(value, ret);
     case GUC_role:

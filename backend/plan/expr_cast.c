@@ -33,7 +33,7 @@ expr_cast_steady(TypeId from, TypeId to)
         return false;
     if (from == TYPE_TIMESTAMPTZ || to == TYPE_TIMESTAMPTZ || (from == TYPE_TIME && to == TYPE_TIMETZ))
         return from == to;
-    return !(is_string(to) && (from == TYPE_FLOAT4 || from == TYPE_FLOAT8 || from == TYPE_BYTEA || from == TYPE_INTERVAL));
+    return !(is_string(to) && (from == TYPE_FLOAT4 || from == TYPE_FLOAT8 || from == TYPE_BYTEA || from == TYPE_INTERVAL || from == TYPE_DATE || from == TYPE_TIMESTAMP));
 }
 
 static Operand

@@ -145,28 +145,60 @@ put_word(const char *word, char *to)
     return len;
 }
 
+static DateStyle
+style_of(const TypeFormat *f)
+{
+    return f ? (DateStyle)f->date_style : DATE_STYLE_ISO;
+}
+
+static u32
+put_pair(u32 v, char separator, char *to)
+{
+    memcpy(to, DIGIT_PAIRS + 2 * v, 2);
+    to[2] = separator;
+    return 3;
+}
+
+static u32
+put_year(i32 year, char *to)
+{
+    u32 y = (u32)(year > 0 ? year : 1 - year);
+    if (y >= 10000)
+        return digits_u64(y, to);
+    digits_fixed(y, 4, to);
+    return 4;
+}
+
+/* Of the styles other than ISO. */
+static u32
+put_styled_date(const TypeFormat *f, CivilDate d, char *to)
+{
+    static const char SEPARATORS[] = {[DATE_STYLE_SQL] = '/', [DATE_STYLE_POSTGRES] = '-', [DATE_STYLE_GERMAN] = '.'};
+    char separator = SEPARATORS[f->date_style];
+    bool day_first = f->date_style == DATE_STYLE_GERMAN || f->date_order == DATE_ORDER_DMY;
+    u32 len = put_pair((u32)(day_first ? d.day : d.month), separator, to);
+    len += put_pair((u32)(day_first ? d.month : d.day), separator, to + len);
+    return len + put_year(d.year, to + len);
+}
+
 u32
-date_out(i32 days, char *to)
+date_out(const TypeFormat *f, i32 days, char *to)
 {
     if (UNLIKELY(days == DATE_POS_INF || days == DATE_NEG_INF))
         return put_word(days == DATE_POS_INF ? "infinity" : "-infinity", to);
     CivilDate d = date_to_civil(days);
-    u32 len = put_date(d, to);
+    u32 len = LIKELY(style_of(f) == DATE_STYLE_ISO) ? put_date(d, to) : put_styled_date(f, d, to);
     return len + put_era(d.year, to + len);
 }
 
-/* Date, time and fraction without its trailing zeros. */
+/* Time and fraction without its trailing zeros. */
 static u32
-put_timestamp(const CivilTime *t, char *to)
+put_clock(const CivilTime *t, char *to)
 {
-    u32 len = put_date((CivilDate){t->year, t->month, t->day}, to);
-    to[len] = ' ';
-    memcpy(to + len + 1, DIGIT_PAIRS + 2 * t->hour, 2);
-    to[len + 3] = ':';
-    memcpy(to + len + 4, DIGIT_PAIRS + 2 * t->minute, 2);
-    to[len + 6] = ':';
-    memcpy(to + len + 7, DIGIT_PAIRS + 2 * t->second, 2);
-    len += 9;
+    u32 len = put_pair((u32)t->hour, ':', to);
+    len += put_pair((u32)t->minute, ':', to + len);
+    memcpy(to + len, DIGIT_PAIRS + 2 * t->second, 2);
+    len += 2;
     if (t->usec != 0) {
         to[len++] = '.';
         digits_fixed((u32)t->usec, 6, to + len);
@@ -177,13 +209,46 @@ put_timestamp(const CivilTime *t, char *to)
     return len;
 }
 
+/* "Wed Jan 31 10:20:30 2024" */
+static u32
+put_postgres(const TypeFormat *f, const CivilTime *t, char *to)
+{
+    static const char DAYS[] = "SunMonTueWedThuFriSat", MONTHS[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    i32 weekday = (date_from_civil(t->year, t->month, t->day) % 7 + 6 + 7) % 7; /* 2000-01-01 was a Saturday */
+    u32 len = 4;
+    memcpy(to, DAYS + 3 * weekday, 3);
+    to[3] = ' ';
+    if (f->date_order == DATE_ORDER_DMY)
+        len += put_pair((u32)t->day, ' ', to + len);
+    memcpy(to + len, MONTHS + 3 * (t->month - 1), 3);
+    to[len + 3] = ' ';
+    len += 4;
+    if (f->date_order != DATE_ORDER_DMY)
+        len += put_pair((u32)t->day, ' ', to + len);
+    len += put_clock(t, to + len);
+    to[len++] = ' ';
+    return len + put_year(t->year, to + len);
+}
+
+static u32
+put_timestamp(const TypeFormat *f, const CivilTime *t, char *to)
+{
+    DateStyle style = style_of(f);
+    CivilDate d = {t->year, t->month, t->day};
+    if (UNLIKELY(style == DATE_STYLE_POSTGRES))
+        return put_postgres(f, t, to);
+    u32 len = LIKELY(style == DATE_STYLE_ISO) ? put_date(d, to) : put_styled_date(f, d, to);
+    to[len++] = ' ';
+    return len + put_clock(t, to + len);
+}
+
 u32
-timestamp_out(i64 us, char *to)
+timestamp_out(const TypeFormat *f, i64 us, char *to)
 {
     if (UNLIKELY(us == TS_POS_INF || us == TS_NEG_INF))
         return put_word(us == TS_POS_INF ? "infinity" : "-infinity", to);
     CivilTime t = timestamp_to_civil(us);
-    u32 len = put_timestamp(&t, to);
+    u32 len = put_timestamp(f, &t, to);
     return len + put_era(t.year, to + len);
 }
 
@@ -208,14 +273,24 @@ offset_out(i32 offset_s, char *to)
 }
 
 u32
-timestamptz_out(i64 us, const Zone *zone, char *to)
+timestamptz_out(const TypeFormat *f, i64 us, char *to)
 {
+    enum { NAME_SHOWN = 10 };
+    const Zone *zone = format_zone(f);
     if (UNLIKELY(us == TS_POS_INF || us == TS_NEG_INF))
-        return timestamp_out(us, to);
+        return timestamp_out(f, us, to);
     i32 offset_s = zone ? zone_offset_s(zone, us) : 0;
     /* Cannot overflow: valid timestamps end some days before the range of i64. */
     CivilTime t = timestamp_to_civil(us + (i64)offset_s * 1000000);
-    u32 len = put_timestamp(&t, to);
-    len += offset_out(offset_s, to + len);
+    u32 len = put_timestamp(f, &t, to);
+    if (LIKELY(style_of(f) == DATE_STYLE_ISO))
+        len += offset_out(offset_s, to + len);
+    else { /* the abbreviation of the zone, or what stands for one */
+        const char *name = zone_abbreviation(zone, us);
+        u32 n = (u32)strnlen(name, NAME_SHOWN);
+        to[len] = ' ';
+        memcpy(to + len + 1, name, n);
+        len += 1 + n;
+    }
     return len + put_era(t.year, to + len);
 }

@@ -122,7 +122,7 @@ date_in(const TypeFormat *f, Str in, i32 *ret, Error *err)
         return true;
     Parsed p;
     i64 now = zone_to_local(format_zone(f), env->wall_us());
-    ParseStatus status = fields_parse(in, day_of(now), &p);
+    ParseStatus status = fields_parse(in, format_order(f), day_of(now), &p);
     if (status != PARSE_OK)
         return datetime_say_why(status, &p, TYPE_DATE, in, err);
     switch (p.kind) {
@@ -190,7 +190,7 @@ timestamp_in(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, Error 
     } else {
         Parsed p;
         i64 now = env->wall_us();
-        ParseStatus status = fields_parse(in, day_of(zone_to_local(format_zone(f), now)), &p);
+        ParseStatus status = fields_parse(in, format_order(f), day_of(zone_to_local(format_zone(f), now)), &p);
         if (status != PARSE_OK)
             return datetime_say_why(status, &p, t, in, err);
         if (!to_timestamp(f, t, &p, now, &us)) {

@@ -69,6 +69,7 @@ typedef struct FieldParser {
     WordKind expect; /* WORD_ISO_TIME or WORD_JULIAN_DAY: the next field is that */
     bool month_by_name, two_digit_year, bc, julian, pm, half_day;
     i32 day_of_year, today_days;
+    DateOrder order;
     Parsed *out;
 } FieldParser;
 
@@ -90,9 +91,9 @@ bool fields_cut(Str in, Fields *ret);
 /* The same for intervals, where a unit may touch the next number: 1d2h. */
 bool fields_cut_interval(Str in, Fields *ret);
 /* today_days: the current date in the session's zone, for today, tomorrow, yesterday. */
-ParseStatus fields_parse(Str in, i32 today_days, Parsed *ret);
+ParseStatus fields_parse(Str in, DateOrder order, i32 today_days, Parsed *ret);
 /* For time and timetz: a date may stand beside the time. */
-ParseStatus fields_parse_time(Str in, Parsed *ret);
+ParseStatus fields_parse_time(Str in, DateOrder order, Parsed *ret);
 /* Always false: the message for a status other than PARSE_OK. */
 bool datetime_say_why(ParseStatus status, const Parsed *p, TypeId t, Str in, Error *err);
 

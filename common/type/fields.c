@@ -165,11 +165,13 @@ field_mean_number(FieldParser *p, char *text)
     }
     switch (p->known & KNOWN_FULL_DATE) {
     case 0:
-        return len >= 3 ? set_year(p, value, len) : set_month(p, value);
+        if (len >= 3 || p->order == DATE_ORDER_YMD)
+            return set_year(p, value, len);
+        return p->order == DATE_ORDER_DMY ? set_day(p, value) : set_month(p, value);
     case KNOWN_YEAR:
         return set_month(p, value);
     case KNOWN_MONTH:
-        return p->month_by_name && len >= 3 ? set_year(p, value, len) : set_day(p, value);
+        return p->month_by_name && (len >= 3 || p->order == DATE_ORDER_YMD) ? set_year(p, value, len) : set_day(p, value);
     case KNOWN_YEAR | KNOWN_MONTH:
         if (p->month_by_name && len >= 3 && p->two_digit_year) { /* the first number was the day */
             p->out->t.day = p->out->t.year;
@@ -558,12 +560,13 @@ field_check_clock(FieldParser *p)
 }
 
 ParseStatus
-fields_parse(Str in, i32 today_days, Parsed *ret)
+fields_parse(Str in, DateOrder order, i32 today_days, Parsed *ret)
 {
     FieldParser p;
     memset(&p, 0, sizeof p);
     memset(ret, 0, sizeof *ret);
     p.today_days = today_days;
+    p.order = order;
     p.out = ret;
     in = text_trim(in);
     if (!fields_cut(in, &p.cut))

@@ -130,12 +130,13 @@ mean_field(FieldParser *p, u32 i)
 }
 
 ParseStatus
-fields_parse_time(Str in, Parsed *ret)
+fields_parse_time(Str in, DateOrder order, Parsed *ret)
 {
     FieldParser p;
     memset(&p, 0, sizeof p);
     memset(ret, 0, sizeof *ret);
     p.out = ret;
+    p.order = order;
     if (!fields_cut(text_trim(in), &p.cut))
         return PARSE_BAD;
     for (u32 i = 0; i < p.cut.count; i++) {

@@ -82,6 +82,12 @@ bool timestamp_valid(i64 us);
 /* t is the wall clock of a zone offset_us east of UTC. */
 bool timestamp_from_local(const CivilTime *t, i64 offset_us, i64 *ret_us);
 bool timestamp_from_zone(const CivilTime *t, const Zone *zone, i64 *ret_us);
+static inline DateOrder
+format_order(const TypeFormat *f)
+{
+    return f ? (DateOrder)f->date_order : DATE_ORDER_MDY;
+}
+
 /* The session's zone; NULL is UTC. */
 static inline const Zone *
 format_zone(const TypeFormat *f)
@@ -91,9 +97,9 @@ format_zone(const TypeFormat *f)
 bool date_in(const TypeFormat *f, Str in, i32 *ret, Error *err);
 /* t tells TIMESTAMP (local, a zone in the text is ignored) from TIMESTAMPTZ. */
 bool timestamp_in(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, Error *err);
-u32 date_out(i32 days, char *to);
-u32 timestamp_out(i64 us, char *to);
-u32 timestamptz_out(i64 us, const Zone *zone, char *to);
+u32 date_out(const TypeFormat *f, i32 days, char *to);
+u32 timestamp_out(const TypeFormat *f, i64 us, char *to);
+u32 timestamptz_out(const TypeFormat *f, i64 us, char *to);
 u32 offset_out(i32 offset_s, char *to);
 /* Round to typmod's decimals of a second, -1 = leave. */
 i64 timestamp_typmod(i64 us, i32 typmod);

@@ -100,7 +100,7 @@ read_time(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, i32 *ret_
         *ret_offset_s = t == TYPE_TIMETZ ? offset_today_s(f, *ret) : 0;
     } else {
         Parsed p;
-        ParseStatus status = fields_parse_time(in, &p);
+        ParseStatus status = fields_parse_time(in, format_order(f), &p);
         if (status != PARSE_OK)
             return datetime_say_why(status, &p, t, in, err);
         if (p.kind == PARSED_NOW)

@@ -182,19 +182,25 @@ typedef enum IntervalStyle {
     INTERVAL_STYLE_POSTGRES, INTERVAL_STYLE_POSTGRES_VERBOSE, INTERVAL_STYLE_SQL_STANDARD, INTERVAL_STYLE_ISO_8601
 } IntervalStyle;
 
-/* ---- text and binary forms; exactly PostgreSQL's, with DateStyle ISO, MDY ---- */
+typedef enum DateStyle { DATE_STYLE_ISO, DATE_STYLE_SQL, DATE_STYLE_POSTGRES, DATE_STYLE_GERMAN } DateStyle;
+/* How dates of three numbers are read; styles but ISO and German show DMY or MDY. */
+typedef enum DateOrder { DATE_ORDER_MDY, DATE_ORDER_DMY, DATE_ORDER_YMD } DateOrder;
+
+/* ---- text and binary forms; exactly PostgreSQL's ---- */
 typedef struct TypeFormat {
     const struct Zone *zone; /* in which timestamptz is shown and read without a zone; NULL is UTC */
     i32 extra_float_digits; /* > 0: shortest round trip (the default, 1) */
     bool bytea_escape;      /* bytea_output = escape, else hex */
     u8 interval_style;      /* IntervalStyle */
+    u8 date_style;          /* DateStyle */
+    u8 date_order;          /* DateOrder */
 } TypeFormat;
 
 static inline bool
 format_equal(const TypeFormat *a, const TypeFormat *b)
 {
     return a->zone == b->zone && a->extra_float_digits == b->extra_float_digits && a->bytea_escape == b->bytea_escape &&
-           a->interval_style == b->interval_style;
+           a->interval_style == b->interval_style && a->date_style == b->date_style && a->date_order == b->date_order;
 }
 
 /* Parse text into a value of type t, applying typmod as a column would (rounding numeric, 22001 beyond varchar(n) and

@@ -395,18 +395,18 @@ static u32
 i64_out(const TypeFormat *f, TypeId t, i64 v, char *to)
 {
     if (t == TYPE_TIMESTAMP)
-        return timestamp_out(v, to);
+        return timestamp_out(f, v, to);
     if (t == TYPE_TIMESTAMPTZ)
-        return timestamptz_out(v, format_zone(f), to);
+        return timestamptz_out(f, v, to);
     if (t == TYPE_TIME)
         return time_out(v, to);
     return digits_i64(v, to);
 }
 
 static u32
-i32_out(TypeId t, i32 v, char *to)
+i32_out(const TypeFormat *f, TypeId t, i32 v, char *to)
 {
-    return t == TYPE_DATE ? date_out(v, to) : digits_i64(v, to);
+    return t == TYPE_DATE ? date_out(f, v, to) : digits_i64(v, to);
 }
 
 static u32
@@ -442,7 +442,7 @@ phys_out(ByteBuf *to, const TypeFormat *f, TypeId t, PhysType p, u32 scale, cons
         to->len += t == TYPE_CHAR ? char_out((u8)LOAD(i16, at), out) : digits_i64(LOAD(i16, at), out);
         break;
     case PHYS_I32:
-        to->len += i32_out(t, LOAD(i32, at), out);
+        to->len += i32_out(f, t, LOAD(i32, at), out);
         break;
     case PHYS_I64:
         to->len += i64_out(f, t, LOAD(i64, at), out);

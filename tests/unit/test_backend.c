@@ -56,8 +56,10 @@ START_TEST(values_are_checked_and_shown)
     ck_assert_str_eq(set("CLIENT_ENCODING", "latin1"), "0A000");
     ck_assert_str_eq(set("CLIENT_ENCODING", "latin11"), "22023");
     ck_assert_str_eq(set("datestyle", "iso"), "ISO, MDY");
-    ck_assert_str_eq(set("datestyle", "german"), "0A000");
+    ck_assert_str_eq(set("datestyle", "german"), "German, DMY");
     ck_assert_str_eq(set("datestyle", "odd"), "22023");
+    ck_assert_str_eq(set("datestyle", "sql, mdy"), "SQL, MDY");
+    ck_assert_str_eq(set("datestyle", "iso"), "ISO, MDY");
     ck_assert_str_eq(set("extra_float_digits", "3"), "3");
     ck_assert_str_eq(set("extra_float_digits", "4"), "22023");
     ck_assert_str_eq(set("work_mem", "65536"), "64MB");

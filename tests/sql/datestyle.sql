@@ -1,0 +1,53 @@
+-- DateStyle: four styles of output, three orders of reading.
+CREATE TABLE ds (id int PRIMARY KEY, d date, t timestamp, z timestamptz);
+INSERT INTO ds VALUES (1, '2024-01-31', '2024-01-31 10:20:30.5', '2024-07-31 10:20:30.25+02'), (2, '0044-03-15 BC', '0044-03-15 10:00 BC', '0044-03-15 10:00+00 BC'), (3, 'infinity', '-infinity', 'infinity'), (4, '12024-12-01', '12024-12-01 00:00', '12024-12-01 00:00+00'), (5, NULL, NULL, NULL), (6, '2000-01-01', '1999-12-31 23:59:59.999999', '1850-02-03 04:05:06+00');
+SHOW datestyle;
+SET datestyle = 'ISO, DMY'; SHOW datestyle; SELECT * FROM ds ORDER BY id;
+SELECT '02/03/04'::date, '10-11-12'::date, '1.2.2003'::date, '31.12.2003'::date, '2003-01-02'::date, '20030102'::date, '2 jan 2003'::date, 'jan 2 2003'::date, '2-jan-2003'::date, '03-jan-02'::date, '1/2/2003 10:00'::timestamp;
+SET datestyle = 'ISO, YMD'; SHOW datestyle; SELECT * FROM ds ORDER BY id;
+SELECT '02/03/04'::date, '10-11-12'::date, '2003/1/2'::date, '2 jan 2003'::date, '2-jan-2003'::date, '03-jan-02'::date, 'jan 2 2003'::date;
+SELECT '1/2/2003'::date;
+SELECT '31.12.2003'::date;
+SET datestyle = 'sql'; SHOW datestyle; SELECT * FROM ds ORDER BY id;
+SET datestyle = 'sql, dmy'; SHOW datestyle; SELECT * FROM ds ORDER BY id;
+SET datestyle = mdy; SHOW datestyle;
+SET datestyle = postgres; SHOW datestyle; SELECT * FROM ds ORDER BY id;
+SET timezone = 'Europe/Berlin'; SELECT * FROM ds ORDER BY id;
+SET datestyle = 'postgres,dmy'; SELECT * FROM ds ORDER BY id;
+SELECT 'Wed 31 Jan 10:20:30.5 2024'::timestamp, 'Wed 31 Jul 10:20:30.25 2024 CEST'::timestamptz, 'Fri 15 Mar 10:00:00 0044 BC'::timestamp;
+SET timezone = '<+05:30>-05:30'; SELECT z FROM ds ORDER BY id;
+SET timezone = -3; SELECT z FROM ds ORDER BY id;
+SET datestyle = 'german'; SHOW datestyle; SELECT * FROM ds ORDER BY id;
+SELECT d::text || '|' || t::text || '|' || z::text FROM ds ORDER BY id;
+SELECT '31.01.2024 10:20:30.5'::timestamp, '31.07.2024 08:20:30.25 UTC'::timestamptz;
+COPY ds TO STDOUT;
+COPY ds FROM STDIN;
+11	31.01.2024	31.01.2024 10:20:30	31.01.2024 10:20:30 CET
+12	2024-01-31	2024-01-31 10:20:30	2024-01-31 10:20:30+01
+\.
+SET datestyle = 'german, mdy'; SHOW datestyle; SELECT * FROM ds WHERE id > 10 ORDER BY id;
+SET datestyle = 'noneuropean, german'; SHOW datestyle;
+SET datestyle = euro; SHOW datestyle;
+SET datestyle = default; SHOW datestyle;
+SET datestyle = 'sql, dmy'; SET datestyle = 'default'; SHOW datestyle;
+SET datestyle = 'sql'; SET datestyle = 'ymd, default'; SHOW datestyle;
+SET datestyle = 'iso, sql';
+SET datestyle = 'mdy, dmy';
+SET datestyle = 'iso, iso'; SHOW datestyle;
+SET datestyle = 'something';
+SET datestyle = 'iso, something';
+SET datestyle = '';
+SHOW datestyle;
+RESET datestyle;
+BEGIN; SET LOCAL datestyle = 'german'; SELECT d FROM ds WHERE id = 1; ROLLBACK;
+SELECT d FROM ds WHERE id = 1;
+PREPARE p AS SELECT d, d::text FROM ds WHERE id = 1;
+EXECUTE p;
+SET datestyle = 'sql, dmy';
+EXECUTE p;
+SELECT ARRAY['1/2/2003'::date], ARRAY[timestamp '1/2/2003 10:00'];
+SELECT '{1/2/2003,"Feb 3 2004"}'::date[];
+SELECT array_agg FROM (SELECT string_to_array('1/2/2003 31/12/2003', ' ')::date[] AS array_agg) s;
+RESET datestyle;
+RESET timezone;
+DROP TABLE ds;
