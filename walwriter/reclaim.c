@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-enum { RECLAIM_PIECES = 2048, RECLAIM_LISTS = 64, RECLAIM_HOLES = 4 };
+enum { RECLAIM_PIECES = 2048, RECLAIM_LISTS = 64, RECLAIM_HOLES = 4, MUCH_RETIRED_BYTES = 4 * EXTENT_BYTES };
 
 void *
 world_grow_private(void *old, u64 count, u64 *capacity, u64 item_bytes)
@@ -117,6 +117,7 @@ void
 world_retire_born(World *w, const void *piece, u64 bytes, u64 birth)
 {
     queue_retired(&w->retired, (Retired){.piece = piece, .bytes = bytes, .birth = birth, .epoch = w->head->pub_epoch});
+    w->retired_bytes += bytes;
 }
 
 void
@@ -242,6 +243,7 @@ free_retired(World *w)
         Retired r = q->items[q->first];
         q->first++;
         q->count--;
+        w->retired_bytes -= r.bytes;
         if (piece_needed(w, &r)) {
             queue_retired(&w->stuck, r);
             w->stuck_new++;
@@ -388,6 +390,12 @@ bool
 world_has_retired(const World *w)
 {
     return w->retired.count || w->stuck.count || w->quarantine_epoch;
+}
+
+bool
+world_has_much_retired(const World *w)
+{
+    return w->retired_bytes >= MUCH_RETIRED_BYTES;
 }
 
 u64

@@ -346,11 +346,12 @@ note_answer(Replay *r, const Frame *f, Error *err)
     return true;
 }
 
-/* Nobody sees it before pub_ready; a world that is taken over is seen, so there it waits until the new log has begun (wal_writer_open). */
+/* Between frames. What tables and chains that went have held is given back as in the life before, or the log of much work would not fit the memory it was
+ * done in. Nobody sees it before pub_ready; a world that is taken over is seen, so there it waits until the new log has begun (wal_writer_open). */
 static void
 publish_some(Replay *r)
 {
-    if (r->take_over || ++r->unpublished < PUBLISH_EVERY_COMMITS)
+    if (r->take_over || (r->unpublished < PUBLISH_EVERY_COMMITS && !world_has_much_retired(r->world)))
         return;
     world_publish(r->world, r->version);
     r->unpublished = 0;
@@ -369,6 +370,7 @@ replay_frame(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
         return note_answer(r, &f, err);
     if (f.has_abort || f.has_undo) {
         replay_end(r, &f);
+        publish_some(r);
         return true;
     }
     if (!f.has_chain && !f.has_commit)
@@ -382,6 +384,7 @@ replay_frame(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
         return true;
     r->version = lsn;
     r->out->transactions++;
+    r->unpublished++;
     FAULT(RECOVER_MIDDLE);
     publish_some(r);
     return note_answer(r, &f, err);

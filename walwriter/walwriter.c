@@ -316,14 +316,16 @@ wait_for_work(Writer *w)
         commit_event(w, &events[i]);
 }
 
-/* Memory that no pin reaches any more is given back, a few pieces a turn; an idle writer publishes an epoch so that pins move on. */
+/* Memory that no pin reaches any more is given back, a few pieces a turn. An idle writer publishes an epoch so that pins move on; one that waits for the log
+ * only when much is to be had: the frames of a chain, or its end, publish nothing. */
 static void
 reclaim(Writer *w, u64 now_ns)
 {
-    if (!world_has_retired(w->world) || now_ns < w->reclaim_at_ns)
+    bool much = world_has_much_retired(w->world);
+    if (!world_has_retired(w->world) || (now_ns < w->reclaim_at_ns && !much))
         return;
     w->reclaim_at_ns = now_ns + RECLAIM_EVERY_NS;
-    if (wal_in_flight(w->wal) == 0)
+    if (wal_in_flight(w->wal) == 0 || much)
         world_publish(w->world, 0);
     for (u32 i = 0; i < RECLAIM_PIECES && world_reclaim(w->world); i++)
         ;

@@ -148,12 +148,14 @@ void world_publish(World *w, u64 version);
 u64 world_version(const World *w);
 /* A bounded piece of reclamation: memory retired below the oldest pin is reused or punched. Returns true when there is more. */
 bool world_reclaim(World *w);
-/* True when something waits for an epoch to pass. */
 /* A takeover is told to the others from now on (WriterShm.pub_ready): who pinned before this and learns of it later is safe till it unpins. */
 void world_taken_over(World *w);
 /* Replay may go beyond the budget, to the end of the address range: what was committed within the budget must always fit. Ends with world_recovered. */
 void world_recovered(World *w);
+/* True when something waits for an epoch to pass. */
 bool world_has_retired(const World *w);
+/* So much of it that what is asked for next may miss it: not to be put off. */
+bool world_has_much_retired(const World *w);
 u64 world_used_bytes(const World *w);
 /* Every piece that was handed out is reachable from the published root or waits to be reused; false (XX001) when memory leaked or is in use
  * twice. Between commits, when everything applied is published. */

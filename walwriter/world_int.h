@@ -102,6 +102,7 @@ struct World {
     u32 table_capacity;
     TableWork *dirty;
     RetiredQueue retired;
+    u64 retired_bytes;        /* in that queue */
     HistoryQueue history;     /* publishes since the oldest pin */
     SlotQueue listed;         /* slots with a delete list */
     RetiredQueue stuck;       /* retired, but some pin needed them when they were looked at */
