@@ -166,7 +166,7 @@ transaction_start(Session *s)
 {
     Transaction *t = &s->transaction;
     if (t->state == TRANSACTION_NONE) {
-        s->now_us = env->wall_us();
+        s->now_us = s->format.now_us = env->wall_us();
         start(s, NULL);
     } else if (t->pipelined)
         transaction_implicit(s);

@@ -97,6 +97,9 @@ rels_mention(const BSub *sub, const BQuery *q)
             for (u32 c = 0; c < rel->column_count; c++)
                 if (mentions(sub, rel->rows[i][c]))
                     return true;
+        for (u32 i = 0; i < rel->call_count; i++)
+            if (mentions(sub, rel->calls[i]))
+                return true;
     }
     return false;
 }

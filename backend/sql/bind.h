@@ -158,8 +158,8 @@ BExpr *bind_outer_column(Scope *s, const AName *n);
 BExpr *bind_subquery(Scope *s, const AExpr *e);
 /* The value of one column of a subquery with so many. */
 BExpr *bind_scalar(Scope *s, const AExpr *e, u32 column, u32 column_count);
-/* All columns in it are of outer queries: an aggregate of it is theirs. */
-bool bind_is_outer(const Scope *s, const BExpr *e);
+/* An aggregate of arg with that FILTER, either NULL: all columns in it are of outer queries, so that it is theirs. */
+bool bind_is_outer(const Scope *s, const BExpr *arg, const BExpr *filter);
 
 /* ---- bind_with.c ---- */
 typedef struct CteScope CteScope;

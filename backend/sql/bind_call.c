@@ -485,7 +485,7 @@ bind_aggregate(Scope *s, const AExpr *call, Str name, const AggDef *rows, u32 co
     s->in_window = in_window;
     if (n > 1)
         function_error(b, call, args, n, false);
-    if (n && bind_is_outer(s, args[0]))
+    if (!c->over && bind_is_outer(s, n ? args[0] : NULL, agg.filter))
         bind_unsupported(b, call->at, "an aggregate of an outer query");
     bool counts = rows[0].op == AOP_COUNT;
     if (n && counts)

@@ -2,7 +2,7 @@
  * bind_default.c
  *    DEFAULT of a column: its expression is kept as text in the catalog and bound anew by each statement that uses it.
  *
- * It knows no columns, so the text means the same wherever it is bound. It was checked when the table was made.
+ * It knows no columns, so the text means the same wherever it is bound, save texts of times, which are kept as what they meant when they were checked.
  */
 #include "backend/sql/bind.h"
 
@@ -44,6 +44,28 @@ bind_as_column(Binder *b, const ColumnDef *c, const AExpr *e)
     return r;
 }
 
+/* A literal that means another time in another session or on another day: '2024-07-01' as timestamptz, 'now', 'today'. */
+static const Value *
+time_of_today(const ColumnDef *c, const BExpr *e)
+{
+    if (e->kind == BX_CAST && e->args[0]->type == e->type && e->typmod == c->typmod) /* the column's precision, which every use applies */
+        e = e->args[0];
+    return e->kind == BX_CONST && !e->value.is_null && (type_category(e->type) == 'D' || e->type == TYPE_INTERVAL) ? &e->value : NULL;
+}
+
+static Str
+literal_of(Binder *b, const Value *v)
+{
+    static const TypeFormat ANYWHERE = {.extra_float_digits = 1};
+    ByteBuf text = {0};
+    value_out(&text, &ANYWHERE, v);
+    Str kept = text.failed ? (Str){0} : str_of(arena_printf(b->arena, "'%.*s'", (int)text.len, (const char *)text.data));
+    buf_free(&text);
+    if (!kept.len)
+        err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+    return kept;
+}
+
 Str
 bind_new_default(Binder *b, const ColumnDef *c, const AExpr *e, Str text)
 {
@@ -52,11 +74,14 @@ bind_new_default(Binder *b, const ColumnDef *c, const AExpr *e, Str text)
         bind_fail(b, column->at, ERR_FEATURE_NOT_SUPPORTED, "cannot use column reference in DEFAULT expression");
     if (bind_find_subquery(e))
         bind_fail(b, e->at, ERR_FEATURE_NOT_SUPPORTED, "cannot use subquery in DEFAULT expression");
-    (void)bind_as_column(b, c, e);
+    const BExpr *v = bind_as_column(b, c, e);
     if (text.len > MAX_DEFAULT_BYTES)
         err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "the DEFAULT of column \"%.*s\" is longer than %d bytes", (int)c->name.len, c->name.ptr,
                   (int)MAX_DEFAULT_BYTES);
-    return e->kind == AX_NULL ? (Str){0} : arena_str(b->arena, text);
+    if (e->kind == AX_NULL)
+        return (Str){0};
+    const Value *time = time_of_today(c, v);
+    return time ? literal_of(b, time) : arena_str(b->arena, text);
 }
 
 BExpr *

@@ -69,9 +69,10 @@ has_own_column(const BExpr *e)
 }
 
 bool
-bind_is_outer(const Scope *s, const BExpr *e)
+bind_is_outer(const Scope *s, const BExpr *arg, const BExpr *filter)
 {
-    return s->frame && has_capture(s->frame, e) && !has_own_column(e);
+    bool outer = s->frame && ((arg && has_capture(s->frame, arg)) || (filter && has_capture(s->frame, filter)));
+    return outer && !(arg && has_own_column(arg)) && !(filter && has_own_column(filter));
 }
 
 /* ---- the subquery ---- */

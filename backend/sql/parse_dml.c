@@ -24,7 +24,10 @@ read_target_column(Parser *p)
             parse_col_label(p);
         } else {
             parse_take(p);
-            parse_expr(p);
+            if (!parse_is_char(p, ':'))
+                parse_expr(p);
+            if (parse_try_char(p, ':') && !parse_is_char(p, ']'))
+                parse_expr(p);
             parse_expect_char(p, ']');
         }
     }

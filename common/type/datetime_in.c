@@ -6,7 +6,6 @@
  * A timestamp ignores a zone in its text; a timestamptz without one is in the session's. 'now' reads the clock of
  * env.
  */
-#include "common/base/env.h"
 #include "common/type/datetime_in.h"
 
 /* What PostgreSQL calls the type in these messages. */
@@ -121,7 +120,7 @@ date_in(const TypeFormat *f, Str in, i32 *ret, Error *err)
     if (iso_date(in, ret))
         return true;
     Parsed p;
-    i64 now = zone_to_local(format_zone(f), env->wall_us());
+    i64 now = zone_to_local(format_zone(f), format_now_us(f));
     ParseStatus status = fields_parse(in, format_order(f), day_of(now), &p);
     if (status != PARSE_OK)
         return datetime_say_why(status, &p, TYPE_DATE, in, err);
@@ -189,7 +188,7 @@ timestamp_in(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, Error 
             us = has_zone ? us - offset_s * 1000000LL : zone_to_utc(format_zone(f), us);
     } else {
         Parsed p;
-        i64 now = env->wall_us();
+        i64 now = format_now_us(f);
         ParseStatus status = fields_parse(in, format_order(f), day_of(zone_to_local(format_zone(f), now)), &p);
         if (status != PARSE_OK)
             return datetime_say_why(status, &p, t, in, err);

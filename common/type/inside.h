@@ -8,6 +8,7 @@
 #ifndef INSIDE_H
 #define INSIDE_H
 
+#include "common/base/env.h"
 #include "common/type/datetime.h"
 #include "common/type/numeric.h"
 #include "common/type/type.h"
@@ -93,6 +94,12 @@ static inline const Zone *
 format_zone(const TypeFormat *f)
 {
     return f ? f->zone : NULL;
+}
+/* What 'now' is; microseconds since 2000-01-01 UTC. */
+static inline i64
+format_now_us(const TypeFormat *f)
+{
+    return f && f->now_us ? f->now_us : env->wall_us();
 }
 bool date_in(const TypeFormat *f, Str in, i32 *ret, Error *err);
 /* t tells TIMESTAMP (local, a zone in the text is ignored) from TIMESTAMPTZ. */

@@ -5,7 +5,6 @@
  * A time is microseconds since midnight, 0 … 24:00:00. A timetz is a time and its zone; PostgreSQL orders by the moment in UTC, then by the
  * zone. Packed as a Pair of both, each biased to be unsigned, that order is the order of the number, and equality that of its bits.
  */
-#include "common/base/env.h"
 #include "common/type/datetime_in.h"
 
 #define SIGN_BIT (1ull << 63)
@@ -71,7 +70,7 @@ offset_today_s(const TypeFormat *f, i64 time_us)
     const Zone *zone = format_zone(f);
     if (!zone)
         return 0;
-    i64 now = zone_to_local(zone, env->wall_us());
+    i64 now = zone_to_local(zone, format_now_us(f));
     return zone_offset_of_local_s(zone, now - time_of_day(now) + time_us);
 }
 
@@ -104,7 +103,7 @@ read_time(const TypeFormat *f, TypeId t, i32 typmod, Str in, i64 *ret, i32 *ret_
         if (status != PARSE_OK)
             return datetime_say_why(status, &p, t, in, err);
         if (p.kind == PARSED_NOW)
-            *ret = time_of_day(zone_to_local(format_zone(f), env->wall_us()));
+            *ret = time_of_day(zone_to_local(format_zone(f), format_now_us(f)));
         else
             *ret = (((i64)p.t.hour * 60 + p.t.minute) * 60 + p.t.second) * 1000000 + p.t.usec;
         *ret_offset_s = offset_of_text_s(f, &p, *ret);

@@ -194,6 +194,7 @@ typedef struct TypeFormat {
     u8 interval_style;      /* IntervalStyle */
     u8 date_style;          /* DateStyle */
     u8 date_order;          /* DateOrder */
+    i64 now_us;             /* what 'now' and 'today' are read from: when the transaction began; 0: the clock */
 } TypeFormat;
 
 static inline bool

@@ -58,6 +58,12 @@ SELECT id, (SELECT v FROM o p WHERE p.id = o.c) FROM o ORDER BY id LIMIT 4;
 SELECT id, (SELECT v FROM o p WHERE p.c = o.c) FROM o ORDER BY id LIMIT 4;
 SELECT id, (SELECT max(q) FROM i WHERE i.o = o.id) FROM o WHERE id = 3;
 SELECT count(*) FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.o = o.id) AND random() >= 0;
+-- a function of FROM that looks outside
+SELECT count(*), sum(id) FROM o WHERE EXISTS (SELECT 1 FROM generate_series(1, o.c) g WHERE g = 2);
+SELECT count(*), sum(id) FROM o WHERE o.id IN (SELECT g FROM generate_series(1, o.c) g);
+SELECT count(*), sum(id) FROM o WHERE NOT EXISTS (SELECT 1 FROM unnest(ARRAY[o.c, o.v]) u WHERE u = o.id);
+SELECT count(*), sum(id) FROM o WHERE (SELECT count(i.id) FILTER (WHERE o.c > 1) FROM i WHERE i.o = o.id) > 2;
+SELECT count(*) FROM o WHERE (SELECT max(o.id) FILTER (WHERE i.q > 2) FROM i WHERE i.o = o.id) = o.id;
 -- changes
 UPDATE o SET v = v + 1000 WHERE EXISTS (SELECT 1 FROM i WHERE i.o = o.id AND i.q > 4);
 UPDATE o SET v = (SELECT sum(q) FROM i WHERE i.o = o.id) WHERE c = 3;

@@ -36,4 +36,18 @@ CREATE TABLE dx (a integer DEFAULT 1 DEFAULT 2);
 CREATE TABLE dx (a integer DEFAULT nosuch(1));
 CREATE TABLE dx (a varchar(2) DEFAULT 'toolong');
 INSERT INTO dx DEFAULT VALUES;
+-- times mean what they meant when the column was made
+SET timezone = 'Asia/Tokyo';
+SET intervalstyle = 'sql_standard';
+CREATE TABLE dt (a timestamptz DEFAULT '2024-07-01', b timestamptz DEFAULT '0044-03-15 BC'::timestamptz, c timetz DEFAULT '12:00', d timestamp DEFAULT 'infinity', e interval DEFAULT '-1 2:03:04');
+ALTER TABLE dt ADD COLUMN f timestamptz(0) DEFAULT '2024-07-01 10:00:00.7';
+RESET intervalstyle;
+SET timezone = 'UTC';
+ALTER TABLE dt ALTER COLUMN d SET DEFAULT 'now';
+BEGIN;
+INSERT INTO dt DEFAULT VALUES RETURNING a, b, c, d < now(), e, f;
+SELECT 'now'::timestamptz = now(), 'now'::timestamp = now()::timestamp, 'now'::time = now()::time, 'today'::timestamptz = date_trunc('day', now());
+COMMIT;
+DROP TABLE dt;
+RESET timezone;
 DROP TABLE IF EXISTS de, dz, dx;
