@@ -37,6 +37,12 @@ CREATE TABLE dx (a integer DEFAULT nosuch(1));
 CREATE TABLE dx (a varchar(2) DEFAULT 'toolong');
 INSERT INTO dx DEFAULT VALUES;
 -- times mean what they meant when the column was made
+SET datestyle = 'ISO, DMY';
+CREATE TABLE dy (a date DEFAULT '01/02/2024');
+SET datestyle = 'ISO, MDY';
+INSERT INTO dy DEFAULT VALUES RETURNING a;
+DROP TABLE dy;
+RESET datestyle;
 SET timezone = 'Asia/Tokyo';
 SET intervalstyle = 'sql_standard';
 CREATE TABLE dt (a timestamptz DEFAULT '2024-07-01', b timestamptz DEFAULT '0044-03-15 BC'::timestamptz, c timetz DEFAULT '12:00', d timestamp DEFAULT 'infinity', e interval DEFAULT '-1 2:03:04');
