@@ -3,7 +3,7 @@
  *    The plan cache of a session: statement text and declared parameter types to plan, the least recently used leaves.
  *
  * A CachedPlan never changes. The cache, prepared statements and portals hold references; the arena goes with the last one. One bound to another
- * catalog version or other parameters (time zone, …) is no longer found and leaves the cache when met.
+ * catalog version or other parameters (time zone, …) is no longer found and leaves the cache when met; so does one with 'now' in it in another transaction.
  *
  * A simple Query is cached when its text is seen the second time: texts full of literals come once and must not push out the others.
  */
@@ -112,7 +112,7 @@ plans_find(Session *s, const char *text, u32 len, const TypeId *declared, u32 de
             (!declared_count || memcmp(p->declared, declared, declared_count * sizeof *declared) == 0)) {
             if (p->parsed)
                 transaction_admit(s, p->parsed);
-            if (!plans_is_current(s, p)) {
+            if (!plans_is_current(s, p) || (p->stmt && p->stmt->reads_clock && p->now_us != s->now_us)) {
                 leave_cache(s, p);
                 return NULL;
             }
@@ -218,6 +218,7 @@ fill(Session *s, CachedPlan *p, Arena *a, const char *source)
     p->catalog_version = root ? catalog_version(root) : 0;
     p->format_serial = s->format_serial;
     p->names_serial = s->names_serial;
+    p->now_us = s->now_us;
     if (!p->parsed)
         return;
     p->stmt = sql_bind(a, &bind, p->parsed);

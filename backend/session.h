@@ -35,6 +35,7 @@ typedef struct CachedPlan {
     bool is_inner;            /* of the statement inside of a PREPARE or DECLARE that begins at byte `outer` of text; never in the cache */
     u32 outer;
     u64 hash, catalog_version, format_serial, names_serial;
+    i64 now_us;               /* of the transaction it was bound in */
     const char *text;
     u32 text_len, declared_count;
     TypeId *declared;

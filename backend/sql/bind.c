@@ -234,6 +234,7 @@ finish(Binder *b, BStmt *to)
     check_params(b);
     to->param_count = b->param_count;
     to->param_types = b->param_types;
+    to->reads_clock = b->reads_clock;
     BStmt *planned = to->kind == BST_EXPLAIN ? to->explained : to;
     planned->sub_count = b->subs.count;
     planned->subs = (BSub **)b->subs.items;

@@ -38,6 +38,7 @@ typedef struct Binder {
     u32 with_at;
     PtrList notices;         /* BNotice */
     bool no_positions;       /* errors point nowhere */
+    bool reads_clock;        /* a literal was what it is because of the time of the transaction */
 } Binder;
 
 /* Where an expression stands, for messages and for what is allowed there. */

@@ -42,6 +42,33 @@ coerce_allowed(TypeId from, TypeId to, CastContext context)
     return from == to || from == TYPE_UNKNOWN || cast_path(from, to, context) != PATH_NONE;
 }
 
+/* 'now', 'today 12:00', '12:00' as timetz in a zone with summer time: read half a year later it is another value. */
+static bool
+depends_on_now(Binder *b, const Value *v, Str text)
+{
+    if (type_category(type_element(v->type)) != 'D')
+        return false;
+    bool word = type_element(v->type) == TYPE_TIMETZ;
+    for (u32 i = 0; i < text.len && !word; i++)
+        word = ((u8)text.ptr[i] | 0x20) >= 'a' && ((u8)text.ptr[i] | 0x20) <= 'z';
+    if (!word)
+        return false;
+    TypeFormat later = *b->ctx->format;
+    later.now_us += (183 * 24 + 5) * 3600 * 1000000LL + 1;
+    Value other = {0};
+    Error err;
+    if (!value_in(b->arena, &later, v->type, v->typmod, text, &other, &err))
+        return true;
+    ByteBuf a = {0}, c = {0};
+    value_out(&a, b->ctx->format, v);
+    other.type = v->type;
+    value_out(&c, b->ctx->format, &other);
+    bool same = !a.failed && !c.failed && a.len == c.len && memcmp(a.data, c.data, a.len) == 0;
+    buf_free(&a);
+    buf_free(&c);
+    return !same;
+}
+
 static BExpr *
 read_literal(Binder *b, const BExpr *e, TypeId to, i32 typmod)
 {
@@ -55,6 +82,7 @@ read_literal(Binder *b, const BExpr *e, TypeId to, i32 typmod)
     }
     c->value.type = to;
     c->value.typmod = c->typmod = typmod;
+    b->reads_clock |= depends_on_now(b, &c->value, e->value.str);
     return c;
 }
 

@@ -298,6 +298,7 @@ typedef struct BStmt {
     BStmtKind kind;
     u32 param_count;
     TypeId *param_types; /* inferred or declared */
+    bool reads_clock;    /* has literals like 'now': a statement of another transaction with that text means another one */
     u32 cte_count;              /* entries of WITH, in the order of their binding */
     BCte **ctes;
     u32 sub_count, extra_count; /* subqueries, inner ones first; extra parameters */
