@@ -325,14 +325,21 @@ lock_tables(ExecContext *ctx, const BStmt *stmt)
     return EXEC_DONE;
 }
 
+static TxnOutcome
+lock_altered(ExecContext *ctx, u32 table_id)
+{
+    const TableShm *t = store_table(txn_root(ctx->txn), table_id);
+    return t ? txn_lock_table(ctx->txn, table_id, table_def(t)->schema_version, TABLE_LOCK_ACCESS_EXCLUSIVE, LOCK_WAIT) : TXN_REPLAN;
+}
+
 /* The table gets its new definition first and is filled from what it was: nobody else can change it then. */
 static TxnOutcome
 alter_table(ExecContext *ctx, const Plan *plan)
 {
     const BStmt *stmt = plan->stmt;
     const TableShm *empty;
-    if (!stmt->create) /* nothing changes: the binder left notices */
-        return TXN_DONE;
+    if (!stmt->create) /* nothing changes, and the binder left notices; or somebody who is at it makes another table of it */
+        return stmt->table_id ? lock_altered(ctx, stmt->table_id) : TXN_DONE;
     if (!stmt->query)
         return txn_alter_table(ctx->txn, stmt->create);
     TxnOutcome outcome = txn_rebuild_table(ctx->txn, stmt->create, &empty);

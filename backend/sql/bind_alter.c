@@ -349,10 +349,10 @@ bind_alter_table(Binder *b, BStmt *to, const Stmt *s)
                 new_table_column_keys(&a.n, x->column);
         }
     new_table_name_keys(&a.n, a.old_keys);
-    if (!a.changed && !a.rebuilt)
+    to->table_id = a.old->table_id;
+    if (!a.changed && !a.rebuilt) /* as far as this definition goes: it is looked at again when the table is locked */
         return;
     to->create = a.n.def;
-    to->table_id = a.old->table_id;
     if (!a.rebuilt)
         return;
     to->query = rows_query(&a);
