@@ -352,6 +352,8 @@ bind_alter_table(Binder *b, BStmt *to, const Stmt *s)
     to->table_id = a.old->table_id;
     if (!a.changed && !a.rebuilt) /* as far as this definition goes: it is looked at again when the table is locked */
         return;
+    if (!a.n.def->column_count && a.old->column_count) /* its rows could not be counted any more */
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "dropping the last column of a table is not supported yet");
     to->create = a.n.def;
     if (!a.rebuilt)
         return;
