@@ -73,6 +73,7 @@ run_statement(Session *s, Portal *p)
     case BST_UPDATE:
     case BST_DELETE:
         run_write(s, p);
+        b = p->plan->stmt; /* it may have been planned again: the former one is gone */
         if (b->copy_out)
             p->rows = copyout_changes(s, p);
         else if (b->kind == BST_INSERT)

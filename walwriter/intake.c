@@ -314,7 +314,7 @@ static bool
 has_request(const Tx *tx, const BoxShm *b, u64 *ret_seq)
 {
     *ret_seq = observe_u64(&b->pub_req_seq);
-    return *ret_seq != tx->seen_seq && b->req_generation == tx->generation;
+    return *ret_seq != tx->seen_seq && relaxed_u32(&b->req_generation) == tx->generation; /* a forged one may change at any time */
 }
 
 /* ---- scanning ---- */

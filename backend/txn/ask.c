@@ -45,7 +45,7 @@ ask_post(Txn *t, ReqKind kind, u32 flags, u32 len, u32 records)
         flags |= REQ_FLAG_SNAPSHOT;
     b->req_kind = kind;
     b->req_len = len;
-    b->req_generation = t->generation;
+    relax_store_u32(&b->req_generation, t->generation);
     b->req_flags = flags;
     b->req_version = t->pinned ? t->published.version : 0;
     b->req_deadline_ns = *t->lock_timeout_ms > 0 ? env->monotonic_ns() + (u64)*t->lock_timeout_ms * 1000000 : 0;

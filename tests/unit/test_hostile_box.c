@@ -257,7 +257,7 @@ START_TEST(a_forged_generation)
     b->req_len = put_create(bytes, 0, "forged");
     memcpy(b->area, bytes, b->req_len);
     b->req_kind = REQ_WRITE;
-    b->req_generation = 7;
+    relax_store_u32(&b->req_generation, 7);
     publish_u64_fenced(&b->pub_req_seq, observe_u64(&b->pub_req_seq) + 1);
     shm_ring_writer(&shm);
     ck_assert_int_eq(ask(0, REQ_WRITE, bytes, put_create(bytes, 0, "other")), ANS_OK);

@@ -104,7 +104,7 @@ post(u32 slot, ReqKind kind, Head h, const u8 *bytes, u32 len)
         memcpy(b->area, bytes, MIN(len, (u32)BOX_AREA_BYTES));
     b->req_kind = kind;
     relax_store_u32(&b->req_len, len);
-    b->req_generation = shm.control->slots[slot].pub_generation;
+    relax_store_u32(&b->req_generation, shm.control->slots[slot].pub_generation);
     b->req_flags = h.flags;
     b->req_version = h.version;
     b->req_deadline_ns = h.deadline_ns;
