@@ -349,6 +349,7 @@ take_error(Client *c, Item *item, const char *body)
         return true;
     item->error = true;
     t->failed = true;
+    t->alone |= item->kind == ITEM_BEGIN;
     if (item->kind == ITEM_OPS && item->at < item->count) {
         Op *op = &t->op[item->first + item->at];
         free(op->result);
@@ -370,6 +371,11 @@ item_done(Client *c, Item *item)
     load_clock++;
     for (int i = 0; i < item->count; i++)
         t->op[item->first + i].end = load_clock;
+    if (item->kind == ITEM_ROLLBACK && t->alone) {
+        t->commit_begin = t->op_count ? t->op[0].begin : load_clock;
+        end_tx(c, OUTCOME_UNKNOWN);
+        return;
+    }
     if (item->kind == ITEM_ROLLBACK)
         t->outcome = OUTCOME_FAILED;
     if (t->mode != MODE_BLOCK && t->outcome == OUTCOME_OPEN)

@@ -58,6 +58,7 @@ typedef struct Tx {
     Op op[MAX_OPS];
     int op_count, planned;
     bool keys_only, savepoints, extended, begun, failed, commit_sent;
+    bool alone; /* BEGIN failed, as it does when a cancel meets it: what was sent behind it stands for itself */
     int depth; /* live savepoints */
     Move move;
 } Tx;
