@@ -7,6 +7,7 @@
  * then a hash set is made of it when the state first meets it, and rows look into that.
  */
 #include "backend/plan/expr_prog.h"
+#include "backend/plan/valueset.h"
 #include "backend/throw.h"
 #include "common/base/hash.h"
 #include "common/type/array.h"
@@ -301,11 +302,9 @@ expr_run_subscript(ExprState *s, const Ins *ins, const Frame *f)
 
 typedef struct AnySet {
     Str of;       /* the array that it was made of */
-    bool made, has_null, texts;
-    u32 count, mask;
-    u8 *used;
-    i64 *numbers; /* one of the two */
-    Str *strings;
+    bool made, has_null;
+    u32 count;
+    ValueSet values;
 } AnySet;
 
 static i64
@@ -318,48 +317,22 @@ number_of(const Value *v)
     }
 }
 
-static u32
-find_number(const AnySet *set, i64 v)
-{
-    u32 at = (u32)hash_u64((u64)v) & set->mask;
-    while (set->used[at] && set->numbers[at] != v)
-        at = (at + 1) & set->mask;
-    return at;
-}
-
-static u32
-find_string(const AnySet *set, Str v)
-{
-    u32 at = (u32)hash_bytes(v.ptr, v.len) & set->mask;
-    while (set->used[at] && !str_eq(set->strings[at], v))
-        at = (at + 1) & set->mask;
-    return at;
-}
-
 static void
 make_set(ExprState *s, AnySet *set, const Array *array, Str bytes)
 {
-    u32 slots = 16;
-    while (slots < array->shape.count * 2u)
-        slots *= 2;
-    *set = (AnySet){.of = bytes, .made = true, .texts = array->phys == PHYS_STR, .count = array->shape.count, .mask = slots - 1};
-    set->used = arena_zalloc(s->arena, slots);
-    if (set->texts)
-        set->strings = ARENA_ARRAY(s->arena, Str, slots);
-    else
-        set->numbers = ARENA_ARRAY(s->arena, i64, slots);
+    bool texts = array->phys == PHYS_STR;
+    *set = (AnySet){.of = bytes, .made = true, .count = array->shape.count};
+    valueset_init(&set->values, s->arena, set->count, texts);
     ArrayWalk w = array_walk(array);
     Value v;
     while (array_next(&w, s->arena, &v)) {
         set->has_null |= v.is_null;
         if (v.is_null)
             continue;
-        u32 at = set->texts ? find_string(set, v.str) : find_number(set, number_of(&v));
-        set->used[at] = 1;
-        if (set->texts)
-            set->strings[at] = v.str;
+        if (texts)
+            valueset_add_text(&set->values, v.str);
         else
-            set->numbers[at] = number_of(&v);
+            valueset_add_number(&set->values, number_of(&v));
     }
 }
 
@@ -367,10 +340,10 @@ static bool
 in_set(const AnySet *set, const Vec *x, u32 row)
 {
     switch ((int)x->phys) {
-    case PHYS_I16: return set->used[find_number(set, VEC_AT(x, i16, row))];
-    case PHYS_I32: return set->used[find_number(set, VEC_AT(x, i32, row))];
-    case PHYS_I64: return set->used[find_number(set, VEC_AT(x, i64, row))];
-    default: return set->used[find_string(set, VEC_AT(x, Str, row))];
+    case PHYS_I16: return valueset_has_number(&set->values, VEC_AT(x, i16, row));
+    case PHYS_I32: return valueset_has_number(&set->values, VEC_AT(x, i32, row));
+    case PHYS_I64: return valueset_has_number(&set->values, VEC_AT(x, i64, row));
+    default: return valueset_has_text(&set->values, VEC_AT(x, Str, row));
     }
 }
 

@@ -6,41 +6,20 @@
  * short lists, are compared one by one.
  */
 #include "backend/plan/expr_prog.h"
-#include "common/base/hash.h"
+#include "backend/plan/valueset.h"
 
 enum { SET_MIN_ITEMS = 9 };
 
 typedef struct ExprSet {
     PhysType phys;
     bool has_null;
-    u32 mask;     /* slots - 1 */
-    u8 *used;
-    i64 *numbers; /* one of the two */
-    Str *texts;
+    ValueSet values;
 } ExprSet;
 
 bool
 expr_set_has_null(const ExprSet *set)
 {
     return set->has_null;
-}
-
-static u32
-find_number(const ExprSet *set, i64 v)
-{
-    u32 at = (u32)hash_u64((u64)v) & set->mask;
-    while (set->used[at] && set->numbers[at] != v)
-        at = (at + 1) & set->mask;
-    return at;
-}
-
-static u32
-find_text(const ExprSet *set, Str v)
-{
-    u32 at = (u32)hash_bytes(v.ptr, v.len) & set->mask;
-    while (set->used[at] && !str_eq(set->texts[at], v))
-        at = (at + 1) & set->mask;
-    return at;
 }
 
 static i64
@@ -59,8 +38,8 @@ expr_set_test(const ExprSet *set, const Vec *v, u32 count, u8 *ret, u8 *ret_null
     for (u32 i = 0; i < count; i++) {
         u8 null = VEC_NULL(v, i), hit = 0;
         if (!null)
-            hit = set->phys == PHYS_STR ? set->used[find_text(set, ((const Str *)v->data)[i])]
-                                        : set->used[find_number(set, number_at(set->phys, v->data, i))];
+            hit = set->phys == PHYS_STR ? valueset_has_text(&set->values, ((const Str *)v->data)[i])
+                                        : valueset_has_number(&set->values, number_at(set->phys, v->data, i));
         ret[i] = hit;
         if (ret_nulls)
             ret_nulls[i] = null | (set->has_null && !hit);
@@ -96,28 +75,17 @@ expr_in_set(Compiler *c, const BExpr *e, Operand x, Operand *ret)
                                             phys_of(e->args[k]->type, e->args[k]->typmod) != x.phys))
             return false;
     ExprSet *set = ARENA_NEW(c->arena, ExprSet);
-    u32 slots = 16;
-    while (slots < e->arg_count * 2)
-        slots *= 2;
     set->phys = x.phys;
-    set->mask = slots - 1;
-    set->used = arena_zalloc(c->arena, slots);
-    if (integer)
-        set->numbers = ARENA_ARRAY(c->arena, i64, slots);
-    else
-        set->texts = ARENA_ARRAY(c->arena, Str, slots);
+    valueset_init(&set->values, c->arena, e->arg_count, !integer);
     for (u32 k = 1; k < e->arg_count; k++) {
         RegInfo item;
         if (e->args[k]->value.is_null)
             set->has_null = true;
         else if (item_value(c, x, e->args[k], &item)) {
-            u32 at = integer ? find_number(set, number_at(x.phys, item.value, 0)) : find_text(set,
-                *(const Str *)(const void *)item.value);
-            set->used[at] = 1;
             if (integer)
-                set->numbers[at] = number_at(x.phys, item.value, 0);
+                valueset_add_number(&set->values, number_at(x.phys, item.value, 0));
             else
-                set->texts[at] = *(const Str *)(const void *)item.value;
+                valueset_add_text(&set->values, *(const Str *)(const void *)item.value);
         }
     }
     *ret = (Operand){.reg = expr_new_reg(c, PHYS_BOOL, 0), .phys = PHYS_BOOL};
