@@ -112,15 +112,22 @@ timestamp_typmod(i64 us, i32 typmod)
 
 /* ---- text ---- */
 
-/* YYYY-MM-DD, years of at least four digits; the era comes at the very end of a text. */
+/* At least four digits; the era comes at the very end of a text. */
+static u32
+put_year(i32 year, char *to)
+{
+    u32 y = (u32)(year > 0 ? year : 1 - year);
+    if (UNLIKELY(y >= 10000))
+        return digits_u64(y, to);
+    digits_fixed(y, 4, to);
+    return 4;
+}
+
+/* YYYY-MM-DD */
 static u32
 put_date(CivilDate d, char *to)
 {
-    u32 year = (u32)(d.year > 0 ? d.year : 1 - d.year), len = 4;
-    if (LIKELY(year < 10000))
-        digits_fixed(year, 4, to);
-    else
-        len = digits_u64(year, to);
+    u32 len = put_year(d.year, to);
     to[len] = '-';
     memcpy(to + len + 1, DIGIT_PAIRS + 2 * d.month, 2);
     to[len + 3] = '-';
@@ -157,16 +164,6 @@ put_pair(u32 v, char separator, char *to)
     memcpy(to, DIGIT_PAIRS + 2 * v, 2);
     to[2] = separator;
     return 3;
-}
-
-static u32
-put_year(i32 year, char *to)
-{
-    u32 y = (u32)(year > 0 ? year : 1 - year);
-    if (y >= 10000)
-        return digits_u64(y, to);
-    digits_fixed(y, 4, to);
-    return 4;
 }
 
 /* Of the styles other than ISO. */
