@@ -10,13 +10,11 @@
 #include "backend/throw.h"
 #include "common/base/hash.h"
 #include "common/type/numeric.h"
+#include "tests/fuzz/fuzz_files.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { HEAD = 4, COLUMNS = 9 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const CopyColumn ALL[COLUMNS] = {
     {.name = {"a", 1}, .type = TYPE_INT4, .typmod = -1, .has_default = true},
@@ -171,17 +169,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 int
 main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        FILE *f = fopen(argv[i], "rb");
-        if (!f) {
-            perror(argv[i]);
-            return 1;
-        }
-        static uint8_t data[1 << 20];
-        size_t n = fread(data, 1, sizeof data, f);
-        fclose(f);
-        LLVMFuzzerTestOneInput(data, n);
-    }
-    return 0;
+    return fuzz_files(argc, argv);
 }
 #endif

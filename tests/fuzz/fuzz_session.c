@@ -17,6 +17,7 @@
 #include "backend/session.h"
 #include "backend/throw.h"
 #include "common/shm/publish.h"
+#include "tests/fuzz/fuzz_files.h"
 #include "walwriter/writer.h"
 
 #include <errno.h>
@@ -29,7 +30,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 ssize_t __wrap_recv(int fd, void *to, size_t size, int flags);
 ssize_t __wrap_send(int fd, const void *data, size_t size, int flags);
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
@@ -686,17 +686,6 @@ main(int argc, char **argv)
         run_random(strtoull(argv[2], NULL, 10), argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
         return 0;
     }
-    for (int i = 1; i < argc; i++) {
-        FILE *f = fopen(argv[i], "rb");
-        if (!f) {
-            perror(argv[i]);
-            return 1;
-        }
-        static uint8_t data[1 << 20];
-        size_t n = fread(data, 1, sizeof data, f);
-        fclose(f);
-        LLVMFuzzerTestOneInput(data, n);
-    }
-    return 0;
+    return fuzz_files(argc, argv);
 }
 #endif

@@ -5,12 +5,10 @@
  * As a libFuzzer target: clang -fsanitize=fuzzer,address,undefined -DFUZZER … ; alone it reads the files it is given.
  */
 #include "backend/throw.h"
+#include "tests/fuzz/fuzz_files.h"
 #include "tests/unit/sql_catalog.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Each statement is bound, too; an error ends the text. */
 int
@@ -43,17 +41,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 int
 main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        FILE *f = fopen(argv[i], "rb");
-        if (!f) {
-            perror(argv[i]);
-            return 1;
-        }
-        static uint8_t data[1 << 20];
-        size_t n = fread(data, 1, sizeof data, f);
-        fclose(f);
-        LLVMFuzzerTestOneInput(data, n);
-    }
-    return 0;
+    return fuzz_files(argc, argv);
 }
 #endif

@@ -10,11 +10,9 @@
 #include "common/type/interval.h"
 #include "common/type/type.h"
 #include "common/type/zone.h"
+#include "tests/fuzz/fuzz_files.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void
 check_value(Arena *a, const TypeFormat *f, const Value *v)
@@ -86,17 +84,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 int
 main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        FILE *f = fopen(argv[i], "rb");
-        if (!f) {
-            perror(argv[i]);
-            return 1;
-        }
-        static uint8_t data[1 << 20];
-        size_t n = fread(data, 1, sizeof data, f);
-        fclose(f);
-        LLVMFuzzerTestOneInput(data, n);
-    }
-    return 0;
+    return fuzz_files(argc, argv);
 }
 #endif
