@@ -44,6 +44,8 @@ agg_open(Op *op, Worker *w)
             keytable_init(&l->distinct[i], w, 2, classes, copy);
         }
     }
+    if (a->any_fold)
+        collect_open(a, l);
     l->hashes = arena_alloc(w->arena, VEC_SIZE * sizeof(u64));
     l->number_buf = ARENA_ARRAY(w->arena, u32, VEC_SIZE);
     l->numbers = l->number_buf;
@@ -180,6 +182,10 @@ update_call(Agg *a, AggLocal *l, Worker *w, u32 call, u8 *states, const Batch *b
             Vec all = arg;
             vec_take(w->arena, &all, l->sel, count, &l->taken[call], &arg);
         }
+    }
+    if (c->fold) {
+        collect_rows(a, l, w, call, b, c->filter ? l->sel : NULL, numbers, count);
+        return;
     }
     if (c->distinct && !a->plan->group_count && arg.codes && !arg.data && !(count = unseen_codes(l, w, call, &arg, count)))
         return;
@@ -356,6 +362,7 @@ new_agg(Exec *e, const PlanNode *n)
         a->offsets[i] = a->stride;
         a->stride += ALIGN_UP(p->calls[i].kernel.state_bytes, 8u);
         a->any_distinct = a->any_distinct || p->calls[i].distinct;
+        a->any_fold = a->any_fold || p->calls[i].fold;
     }
     a->classes = ARENA_ARRAY(e->arena, KeyClass, p->group_count);
     a->copy_text = ARENA_ARRAY(e->arena, bool, p->group_count);

@@ -50,6 +50,7 @@ typedef struct AggLocal {
     KeyTable table;
     u8 *states;
     u32 state_capacity;
+    struct Collected *collected; /* one a call with a fold */
     KeyTable *distinct;  /* one a call that is DISTINCT: (group, value) */
     struct SeenCodes *seen; /* one a call: without GROUP BY, codes of text that went in already */
     /* direct groups, by index */
@@ -70,7 +71,7 @@ typedef struct Agg {
     u32 stride;
     u32 *offsets;        /* of each call's state */
     KeyClass *classes;
-    bool *copy_text, any_distinct;
+    bool *copy_text, any_distinct, any_fold;
     Direct direct;
     LanePlan lanes;
     AggLocal **locals;   /* by worker; NULL where it did not run */
@@ -104,5 +105,14 @@ void direct_collect(const Agg *a, Worker *w, u32 first, u32 end, u8 *states, Dir
 /* Bring all threads' hash groups together: one GroupSet or more. */
 GroupSet *agg_merge(Agg *a, u32 *ret_count);
 u8 *agg_states(const Agg *a, Worker *w, u8 *states, u32 *capacity, u32 count);
+/* Some call looks at its rows again once the groups are final: local groups are mapped to those then. */
+static inline bool agg_needs_map(const Agg *a) { return a->any_distinct || a->any_fold; }
+
+/* ---- agg_collect.c ---- */
+void collect_open(const Agg *a, AggLocal *l);
+/* Rows of a batch for one call: those in sel (NULL: all); numbers: each row's group. */
+void collect_rows(const Agg *a, AggLocal *l, Worker *w, u32 call, const Batch *b, const u16 *sel, const u32 *numbers, u32 count);
+/* Fills the states of the calls with a fold. l->map of the locals leads to these sets. */
+void collect_finish(Agg *a, AggLocal **locals, u32 local_count, const GroupSet *sets, u32 set_count);
 
 #endif

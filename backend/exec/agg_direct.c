@@ -44,7 +44,7 @@ direct_choose(Agg *a, u64 rows)
 {
     Direct *d = &a->direct;
     u64 dims = 1;
-    if (!a->plan->group_count || a->plan->group_count > DIRECT_MAX_KEYS || a->any_distinct)
+    if (!a->plan->group_count || a->plan->group_count > DIRECT_MAX_KEYS || agg_needs_map(a))
         return;
     for (u32 i = 0; i < a->plan->group_count; i++) {
         if (!choose_key(a, i, &d->keys[i]))

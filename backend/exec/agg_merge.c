@@ -244,7 +244,7 @@ agg_merge(Agg *a, u32 *ret_count)
     for (u32 s = 0; s < m.source_count; s++) {
         AggLocal *l = m.sources[s];
         total += l->table.count;
-        if (a->any_distinct)
+        if (agg_needs_map(a))
             l->map = exec_alloc(l->worker, l->table.count * sizeof *l->map);
     }
     m.partition_count = m.source_count > 1 && total > FEW_GROUPS ? PARTITIONS : 1;
@@ -252,7 +252,7 @@ agg_merge(Agg *a, u32 *ret_count)
     if (m.source_count == 1) { /* nothing to merge: the groups are final as they are */
         AggLocal *l = m.sources[0];
         m.partitions[0] = (Partition){l->table, l->states, l->state_capacity};
-        for (u32 i = 0; a->any_distinct && i < l->table.count; i++)
+        for (u32 i = 0; agg_needs_map(a) && i < l->table.count; i++)
             l->map[i] = i;
     } else
         exec_parallel(e, exec_max_workers(), m.partition_count, merge_partition, &m);
@@ -261,6 +261,8 @@ agg_merge(Agg *a, u32 *ret_count)
     GroupSet *sets = ARENA_ARRAY(e->arena, GroupSet, m.partition_count);
     for (u32 i = 0; i < m.partition_count; i++)
         sets[i] = (GroupSet){&m.partitions[i].table, m.partitions[i].states};
+    if (a->any_fold)
+        collect_finish(a, m.sources, m.source_count, sets, m.partition_count);
     if (m.source_count > 1)
         for (u32 s = 0; s < m.source_count; s++) {
             AggLocal *l = m.sources[s];

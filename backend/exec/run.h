@@ -172,6 +172,8 @@ void vecbuf_need(Arena *a, VecBuf *buf, PhysType phys, u32 capacity);
 void vec_take(Arena *a, const Vec *in, const u16 *rows, u32 count, VecBuf *buf, Vec *ret);
 /* Rows of a long vector; UINT32_MAX gives NULL when `outer`. */
 void vec_take32(Arena *a, const Vec *in, const u32 *rows, u32 count, bool outer, VecBuf *buf, Vec *ret);
+/* One text of a vector without constants, whatever its form. */
+Str vec_text_at(const Vec *v, u64 i);
 void vec_flatten(Arena *a, Vec *v, u32 count, VecBuf *buf);
 void vec_decode(Arena *a, Vec *v, u32 count, VecBuf *buf);
 /* Convert to another physical form of the same SQL type. */

@@ -52,8 +52,9 @@ rows_of(Exec *e, const PlanNode *n)
 
 typedef struct Sort {
     Exec *exec;
-    RowFlat *rows;
     SortOrder order;
+    const u32 *rows; /* NULL: all, by number */
+    u64 count;
     SortItem *items, *room;
     u64 run; /* rows of a sorted run */
 } Sort;
@@ -63,8 +64,11 @@ sort_run(void *ctx, Worker *w, u64 task)
 {
     (void)w;
     Sort *s = ctx;
-    u64 first = task * s->run, count = MIN(s->run, s->rows->row_count - first);
-    sort_make_items(&s->order, (u32)first, (u32)count, s->items + first);
+    u64 first = task * s->run, count = MIN(s->run, s->count - first);
+    if (s->rows)
+        sort_list_items(&s->order, s->rows + first, count, s->items + first);
+    else
+        sort_make_items(&s->order, (u32)first, (u32)count, s->items + first);
     sort_items(&s->order, s->items + first, s->room + first, count);
 }
 
@@ -73,18 +77,18 @@ merge_runs(void *ctx, Worker *w, u64 task)
 {
     (void)w;
     Sort *s = ctx;
-    u64 first = task * 2 * s->run, left = s->rows->row_count - first;
+    u64 first = task * 2 * s->run, left = s->count - first;
     u64 a = MIN(s->run, left), b = MIN(s->run, left - a);
     sort_merge(&s->order, s->items + first, a, s->items + first + a, b, s->room + first);
 }
 
-/* The rows' numbers in order. */
-static u32 *
-sort_rows(Sort *s)
+/* The rows' numbers in order, to `order`. */
+static void
+sort_rows(Sort *s, u32 *order)
 {
     Exec *e = s->exec;
     Worker *w = &e->workers[0];
-    u64 n = s->rows->row_count;
+    u64 n = s->count;
     s->items = exec_alloc(w, n * sizeof *s->items);
     s->room = exec_alloc(w, n * sizeof *s->room);
     s->run = ROWS_PER_RUN;
@@ -95,19 +99,26 @@ sort_rows(Sort *s)
         s->items = s->room;
         s->room = t;
     }
-    u32 *order = exec_alloc(w, n * sizeof *order);
     for (u64 i = 0; i < n; i++)
         order[i] = s->items[i].row;
     exec_free(w, s->items, n * sizeof *s->items);
     exec_free(w, s->room, n * sizeof *s->room);
-    return order;
 }
 
 u32 *
 sort_flat_rows(Exec *e, RowFlat *rows, const PlanSortKey *keys, u32 key_count)
 {
-    Sort s = {.exec = e, .rows = rows, .order = {keys, key_count, rows->columns}};
-    return sort_rows(&s);
+    Sort s = {.exec = e, .order = {keys, key_count, rows->columns, false}, .count = rows->row_count};
+    u32 *order = exec_alloc(&e->workers[0], s.count * sizeof *order);
+    sort_rows(&s, order);
+    return order;
+}
+
+void
+sort_listed_rows(Exec *e, const Vec *columns, const PlanSortKey *keys, u32 key_count, u32 *rows, u64 count)
+{
+    Sort s = {.exec = e, .order = {keys, key_count, columns, true}, .rows = rows, .count = count};
+    sort_rows(&s, rows);
 }
 
 Source *

@@ -40,12 +40,6 @@ text_image(Str s)
     return __builtin_bswap64(w);
 }
 
-static Str
-text_at(const Vec *v, u64 i)
-{
-    return v->codes && !v->data ? dict_str(v->dict, v->codes[i]) : ((const Str *)v->data)[i];
-}
-
 static u64
 num_image(const Num *n)
 {
@@ -72,7 +66,7 @@ image_at(const Vec *v, u64 i)
     case PHYS_NUM: return num_image(&((const Num *)v->data)[i]);
     case PHYS_PAIR: return ((const Pair *)v->data)[i].hi;
     case PHYS_INTERVAL: return (u64)(i64)(interval_span(&((const Interval *)v->data)[i]) >> 10) ^ SIGN_BIT; /* spans have 73 bits */
-    default: return text_image(text_at(v, i));
+    default: return text_image(vec_text_at(v, i));
     }
 }
 
@@ -127,7 +121,7 @@ compare_values(const Vec *v, u32 a, u32 b)
     case PHYS_PAIR:
         return pair_cmp(&((const Pair *)v->data)[a], &((const Pair *)v->data)[b]);
     case PHYS_STR:
-        return str_cmp(text_at(v, a), text_at(v, b));
+        return str_cmp(vec_text_at(v, a), vec_text_at(v, b));
     default:
         x = image_at(v, a);
         y = image_at(v, b);
@@ -160,7 +154,7 @@ sort_compare(const SortOrder *o, const SortItem *a, const SortItem *b)
     if (a->image != b->image)
         return a->image < b->image ? -1 : 1;
     int c = sort_compare_keys(o, a->row, b->row);
-    return c ? c : (a->row > b->row) - (a->row < b->row);
+    return c || o->as_they_came ? c : (a->row > b->row) - (a->row < b->row);
 }
 
 void
@@ -180,6 +174,21 @@ sort_make_items(const SortOrder *o, u32 first, u32 count, SortItem *items)
         sort_images(&v, n, &o->keys[0], images);
         for (u32 i = 0; i < n; i++)
             items[at + i] = (SortItem){images[i], first + at + i, 0};
+    }
+}
+
+void
+sort_list_items(const SortOrder *o, const u32 *rows, u64 count, SortItem *items)
+{
+    const PlanSortKey *key = &o->keys[0];
+    const Vec *v = &o->columns[key->column];
+    for (u64 i = 0; i < count; i++) {
+        u64 image;
+        if (VEC_NULL(v, rows[i]))
+            image = key->nulls_first ? 0 : UINT64_MAX;
+        else
+            image = key->descending ? ~image_at(v, rows[i]) : image_at(v, rows[i]);
+        items[i] = (SortItem){image, rows[i], 0};
     }
 }
 

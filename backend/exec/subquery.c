@@ -11,7 +11,7 @@
 #include "backend/exec/run.h"
 
 #include "common/store/key.h"
-#include "common/type/array.h"
+#include "backend/exec/gather.h"
 
 enum { ELEMENT_BYTES = 32, NULL_BYTE = 31, MEMO_MAX = 16384, MEMO_BUCKETS = 4096 };
 
@@ -85,27 +85,6 @@ vec_element(const Vec *v, u32 i)
     return (const u8 *)v->data + (size_t)(v->is_const ? 0 : i) * phys_width(v->phys);
 }
 
-/* Another array to make an array of, which must look as the first one did. */
-static bool
-add_inner(ArrayBuild *b, const Value *item, bool first, ArrayShape *inner, Error *err)
-{
-    if (item->is_null)
-        return error_set(err, ERR_NULL_NOT_ALLOWED, "cannot accumulate null arrays");
-    Array part = array_open(b->elem, item->str);
-    if (first)
-        *inner = part.shape;
-    if (!part.shape.ndim)
-        return error_set(err, ERR_ARRAY_SUBSCRIPT, "cannot accumulate empty arrays");
-    if (!array_dims_check(part.shape.ndim + 1, err))
-        return false;
-    if (array_shape_cmp(inner, &part.shape))
-        return error_set(err, ERR_ARRAY_SUBSCRIPT, "cannot accumulate arrays of different dimensionality");
-    for (ArrayWalk w = array_walk(&part); w.left;)
-        if (!array_add_raw(b, array_next_raw(&w), err))
-            return false;
-    return true;
-}
-
 /* Texts are copied into `a`. */
 static Value
 run_scalar(Exec *root, SubRun *r, Arena *a)
@@ -131,15 +110,12 @@ run_scalar(Exec *root, SubRun *r, Arena *a)
     return v;
 }
 
-/* Of arrays one with a dimension more, as ARRAY[…] makes it. */
 static Value
 run_array(Exec *root, SubRun *r, Arena *a)
 {
     const PlanColumn *c = &r->plan->columns[0];
-    TypeId elem = type_element(c->type);
-    ArrayBuild build = array_build(a, elem);
-    ArrayShape inner = {0}, shape = {.ndim = 1, .lower = {1}};
-    Value v = {.type = type_array(elem), .typmod = c->typmod};
+    ArrayGather g = gather_new(a, c->type);
+    Value v = {.type = type_array(type_element(c->type)), .typmod = c->typmod};
     Error err;
     Batch b;
     Exec *e = open_run(root, r);
@@ -149,19 +125,11 @@ run_array(Exec *root, SubRun *r, Arena *a)
             Value item = {.type = c->type, .is_null = true};
             if (!VEC_NULL(from, i))
                 item = value_from_phys(c->type, c->typmod, from->phys, from->scale, vec_element(from, i));
-            if (!(type_is_array(c->type) ? add_inner(&build, &item, shape.dims[0] == 0, &inner, &err) : array_add(&build, &item, &err)))
+            if (!gather_add(&g, &item, &err))
                 err_rethrow(&err);
-            shape.dims[0]++;
         }
     exec_close(e);
-    for (u32 i = 0; i < inner.ndim; i++) {
-        shape.dims[i + 1] = inner.dims[i];
-        shape.lower[i + 1] = inner.lower[i];
-    }
-    shape.ndim += inner.ndim;
-    if (type_is_array(c->type) && !inner.ndim) /* of empty arrays */
-        shape.ndim = 0;
-    if (!array_finish(&build, &shape, &v.str, &err))
+    if (!gather_finish(&g, &v.str, &err))
         err_rethrow(&err);
     return v;
 }

@@ -55,7 +55,7 @@ top_open(Op *op, Worker *w)
 static void
 prune(TopN *t, TopLocal *l)
 {
-    SortOrder o = {t->node->sort.keys, t->node->sort.key_count, l->columns};
+    SortOrder o = {t->node->sort.keys, t->node->sort.key_count, l->columns, false};
     sort_make_items(&o, 0, (u32)l->count, l->items);
     sort_select(&o, l->items, l->count, t->wanted);
     u64 worst = 0;
@@ -175,7 +175,7 @@ topn_source(Exec *e, const PlanNode *n, u64 limit, u64 offset)
         pipeline_run(e, p);
     }
     RowFlat *rows = gather(t);
-    SortOrder o = {n->sort.keys, n->sort.key_count, rows->columns};
+    SortOrder o = {n->sort.keys, n->sort.key_count, rows->columns, false};
     Worker *w = &e->workers[0];
     SortItem *items = exec_alloc(w, rows->row_count * sizeof *items), *room = exec_alloc(w, rows->row_count * sizeof *items);
     sort_make_items(&o, 0, (u32)rows->row_count, items);

@@ -111,6 +111,12 @@ vec_take32(Arena *a, const Vec *in, const u32 *rows, u32 count, bool outer, VecB
     }
 }
 
+Str
+vec_text_at(const Vec *v, u64 i)
+{
+    return v->codes && !v->data ? dict_str(v->dict, v->codes[i]) : ((const Str *)v->data)[i];
+}
+
 void
 vec_flatten(Arena *a, Vec *v, u32 count, VecBuf *buf)
 {

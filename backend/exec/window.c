@@ -7,6 +7,7 @@
  * arguments, which no aggregate minds. Results stand at the rows' own numbers, so that they are read in order like any other column.
  * Runs in the session's thread, but for the sort. Fails by throwing: overflow, bad offsets, no memory.
  */
+#include "backend/exec/agg_fold.h"
 #include "backend/exec/sort.h"
 
 typedef struct Frame {
@@ -31,7 +32,7 @@ typedef struct Window {
 static bool
 same_keys(const Window *w, i64 a, i64 b, u32 first, u32 count)
 {
-    SortOrder o = {w->plan->keys + first, count, w->rows->columns};
+    SortOrder o = {w->plan->keys + first, count, w->rows->columns, false};
     return sort_compare_keys(&o, w->order[a], w->order[b]) == 0;
 }
 
@@ -311,6 +312,39 @@ aggregate_rows(const Window *w, const PlanWinCall *c, const Vec *arg, u8 *state,
     }
 }
 
+/* Aggregates that look at all rows of the frame: each frame anew. */
+static void
+fold_frames(const Window *w, const PlanWinCall *c, u8 *state, const PlanSlot *slot, Vec *to)
+{
+    Worker *worker = &w->exec->workers[0];
+    Frame have = {-1, -1};
+    Vec columns[3], one = {.phys = to->phys, .scale = to->scale};
+    _Alignas(16) u8 value[32];
+    u8 null = 0;
+    one.data = value;
+    one.null_mask = &null;
+    for (u32 i = 0; i < c->bound->arg_count; i++)
+        columns[i] = w->rows->columns[c->args[i]];
+    const Vec *filter = c->filter < 0 ? NULL : &w->rows->columns[c->filter];
+    u32 *rows = exec_alloc(worker, (u64)(w->end - w->first) * sizeof *rows);
+    for (i64 at = w->first; at < w->end; at++) {
+        Frame f = frame_at(w, at);
+        if (f.start != have.start || f.end != have.end) {
+            FoldRows r = {columns, rows, 0};
+            for (i64 i = f.start; i < f.end; i++)
+                if (!filter || (!VEC_NULL(filter, w->order[i]) && ((const u8 *)filter->data)[w->order[i]]))
+                    rows[r.count++] = w->order[i];
+            memset(state, 0, c->kernel.state_bytes);
+            fold_rows(worker, agg_def(c->bound->agg)->op, c->fold, &c->kernel, &r, state);
+            agg_finish_error(c->kernel.finish(state, c->kernel.state_bytes, 0, 1, 0, &one), slot);
+            worker_check(worker);
+        }
+        have = f;
+        copy_value(to, w->order[at], &one, 0);
+    }
+    exec_free(worker, rows, (u64)(w->end - w->first) * sizeof *rows);
+}
+
 /* Rows that FILTER refuses become NULL; without an argument the filter itself is counted. */
 static void
 apply_filter(const Window *w, const Vec *filter, Vec *arg)
@@ -345,12 +379,12 @@ run_call(Window *w, const PlanWinCall *c, const PlanSlot *slot, const i64 *parti
     const BWinCall *b = c->bound;
     Worker *worker = &w->exec->workers[0];
     Vec args[3], *arg = NULL;
-    for (u32 i = 0; i < b->arg_count; i++) {
+    for (u32 i = 0; i < b->arg_count && !c->fold; i++) {
         args[i] = ordered_column(w, c->args[i]);
         if ((i == 0 && b->kind >= BWIN_LAG) || i == 2)
             to_form(w, &args[i], slot);
     }
-    if (b->kind == BWIN_AGGREGATE) {
+    if (b->kind == BWIN_AGGREGATE && !c->fold) {
         arg = b->arg_count ? &args[0] : NULL;
         if (c->filter >= 0) {
             Vec filter = ordered_column(w, (u32)c->filter);
@@ -367,7 +401,12 @@ run_call(Window *w, const PlanWinCall *c, const PlanSlot *slot, const i64 *parti
         w->end = partitions[p + 1];
         worker_check(worker);
         switch (b->kind) {
-        case BWIN_AGGREGATE: aggregate_rows(w, c, arg, state, slot, to); break;
+        case BWIN_AGGREGATE:
+            if (c->fold)
+                fold_frames(w, c, state, slot, to);
+            else
+                aggregate_rows(w, c, arg, state, slot, to);
+            break;
         case BWIN_NTILE: ntile_rows(w, &args[0], to); break;
         case BWIN_LAG: case BWIN_LEAD: shift_rows(w, b, args, to); break;
         case BWIN_FIRST_VALUE: case BWIN_LAST_VALUE: case BWIN_NTH_VALUE: frame_rows(w, b, args, to); break;

@@ -31,7 +31,7 @@ typedef struct AggKernel {
 /* The kernel for an aggregate over this physical argument; false: none (the binder should not have let it through). */
 bool agg_kernel(AggId agg, PhysType arg, u8 arg_scale, AggKernel *ret);
 
-/* Those of agg_moments.c: bits, variances, standard deviations. */
-bool agg_moments_kernel(AggOp op, PhysType arg, AggKernel *ret);
+/* Holds one result of any aggregate: one value enters by update and comes out by finish. */
+AggKernel agg_holder(PhysType phys, u8 scale);
 
 #endif

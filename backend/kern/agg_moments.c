@@ -5,15 +5,10 @@
  * Of exact numbers the sums of values and squares are exact, so that neither order nor threads show in the result. Floats follow Youngs and Cramer
  * (how far each value is from the mean so far), as in PostgreSQL: what the order of rows changes there, it changes here.
  */
-#include "backend/kern/agg.h"
+#include "backend/kern/agg_rows.h"
 #include "common/type/numeric.h"
 
 #include <math.h>
-
-typedef i128 Wide __attribute__((aligned(8)));
-typedef u128 WideBits __attribute__((aligned(8)));
-
-#define STATE(S, k) ((const S *)(const void *)(states + (size_t)(first + (k)) * stride))
 
 /* ---- bits ---- */
 typedef struct Bits {
@@ -321,13 +316,6 @@ FLOAT_FINISH(stddev_pop_f64, false, true)
 FLOAT_FINISH(stddev_samp_f64, true, true)
 
 /* ---- which is which ---- */
-typedef struct MomentsRow {
-    AggOp op;
-    PhysType arg;
-    AggKernel kernel;
-} MomentsRow;
-
-#define ROW(op, arg, S, loops, merge, finish, ret) {AOP_##op, arg, {sizeof(S), ret, 0, NULL, loops##_update, loops##_groups, merge, finish}},
 #define BIT_ROWS(op, finish) \
     ROW(op, PHYS_I16, Bits, bits_i16, bits_merge, finish##_i16, PHYS_I16) \
     ROW(op, PHYS_I32, Bits, bits_i32, bits_merge, finish##_i32, PHYS_I32) \
@@ -342,7 +330,7 @@ typedef struct MomentsRow {
     ROW(op, PHYS_F32, MomentsF64, moments_f32, moments_f64_merge, finish##_f64, PHYS_F64) \
     ROW(op, PHYS_F64, MomentsF64, moments_f64, moments_f64_merge, finish##_f64, PHYS_F64)
 
-static const MomentsRow KERNELS[] = {
+static const AggRow KERNELS[] = {
     BIT_ROWS(BIT_AND, bit_and)
     BIT_ROWS(BIT_OR, bit_or)
     BIT_ROWS(BIT_XOR, bit_xor)
@@ -355,10 +343,5 @@ static const MomentsRow KERNELS[] = {
 bool
 agg_moments_kernel(AggOp op, PhysType arg, AggKernel *ret)
 {
-    for (u32 i = 0; i < COUNT_OF(KERNELS); i++)
-        if (KERNELS[i].op == op && KERNELS[i].arg == arg) {
-            *ret = KERNELS[i].kernel;
-            return true;
-        }
-    return false;
+    return agg_find_row(KERNELS, COUNT_OF(KERNELS), op, arg, ret);
 }

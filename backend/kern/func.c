@@ -30,6 +30,7 @@ enum { FUNC_COUNT = 0
 
 #define AGGREGATE(aname, aop, result, argument) +1
 #define AGGREGATE0(aname, aop, result) +1
+#define AGGREGATE2(aname, aop, result, first, second) +1
 enum { AGG_COUNT = 0
 #include "backend/kern/aggregates.def"
 };
@@ -51,10 +52,12 @@ static const FuncDef FUNCS[FUNC_COUNT] = {
 enum { AGG_BASE = __COUNTER__ };
 static const AggDef AGGS[AGG_COUNT] = {
 #define AGGREGATE(aname, aop, result, argument) \
-    {.id = __COUNTER__ - AGG_BASE, .name = aname, .arg_count = 1, .arg = TYPE_##argument, .ret = TYPE_##result, \
+    {.id = __COUNTER__ - AGG_BASE, .name = aname, .arg_count = 1, .args = {TYPE_##argument}, .ret = TYPE_##result, \
      .op = AOP_##aop},
 #define AGGREGATE0(aname, aop, result) \
     {.id = __COUNTER__ - AGG_BASE, .name = aname, .arg_count = 0, .ret = TYPE_##result, .op = AOP_##aop},
+#define AGGREGATE2(aname, aop, result, first, second) \
+    {.id = __COUNTER__ - AGG_BASE, .name = aname, .arg_count = 2, .args = {TYPE_##first, TYPE_##second}, .ret = TYPE_##result, .op = AOP_##aop},
 #include "backend/kern/aggregates.def"
 };
 

@@ -12,11 +12,13 @@
 
 #include "common/type/type.h"
 
-enum { FUNC_MAX_ARGS = 7 };
+enum { FUNC_MAX_ARGS = 7, AGG_MAX_ARGS = 2 };
 
 /* Array types that functions.def names. */
 #define TYPE_INT4_ARRAY ((TypeId)(TYPE_INT4 + TYPE_ARRAY))
 #define TYPE_TEXT_ARRAY ((TypeId)(TYPE_TEXT + TYPE_ARRAY))
+#define TYPE_FLOAT8_ARRAY ((TypeId)(TYPE_FLOAT8 + TYPE_ARRAY))
+#define TYPE_INTERVAL_ARRAY ((TypeId)(TYPE_INTERVAL + TYPE_ARRAY))
 
 typedef u16 FuncId; /* row of functions.def; 0 = none */
 typedef u16 AggId;  /* row of aggregates.def; 0 = none */
@@ -59,8 +61,13 @@ typedef enum FuncOp {
         FOP_ADVISORY_UNLOCK_SHARED, FOP_ADVISORY_UNLOCK_ALL, FOP_SLEEP_FOR, FOP_SLEEP_UNTIL, FOP_CANCEL_BACKEND, FOP_TERMINATE_BACKEND, FOP_NOT_BUILT,
 } FuncOp;
 
-typedef enum AggOp { AOP_COUNT, AOP_SUM, AOP_AVG, AOP_MIN, AOP_MAX, AOP_BOOL_AND, AOP_BOOL_OR, AOP_BIT_AND, AOP_BIT_OR, AOP_BIT_XOR,
-    AOP_VAR_POP, AOP_VAR_SAMP, AOP_STDDEV_POP, AOP_STDDEV_SAMP } AggOp;
+typedef enum AggOp {
+    AOP_COUNT, AOP_SUM, AOP_AVG, AOP_MIN, AOP_MAX, AOP_ANY_VALUE, AOP_BOOL_AND, AOP_BOOL_OR, AOP_BIT_AND, AOP_BIT_OR, AOP_BIT_XOR,
+    AOP_VAR_POP, AOP_VAR_SAMP, AOP_STDDEV_POP, AOP_STDDEV_SAMP,
+    /* those that look at all their rows at once: agg_folds() */
+    AOP_STRING_AGG, AOP_ARRAY_AGG, AOP_JSON_AGG, AOP_JSON_OBJECT_AGG,
+} AggOp;
+static inline bool agg_folds(AggOp op) { return op >= AOP_STRING_AGG; }
 
 /* SERIAL: volatile, and it does something to the session or to others: called once a row, in the order of the rows, on the session's thread, for no row
  * that LIMIT does not want. */
@@ -82,7 +89,7 @@ typedef struct AggDef {
     AggId id;
     const char *name;
     u8 arg_count; /* 0: count(*) */
-    TypeId arg;
+    TypeId args[AGG_MAX_ARGS];
     TypeId ret;
     AggOp op;
 } AggDef;

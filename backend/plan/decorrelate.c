@@ -62,7 +62,8 @@ query_mentions(const BSub *sub, const BQuery *q)
     for (u32 i = 0; i < q->group_count; i++)
         found |= mentions(sub, q->group_by[i]);
     for (u32 i = 0; i < q->agg_count; i++)
-        found |= mentions(sub, q->aggs[i].arg) || mentions(sub, q->aggs[i].filter);
+        for (u32 k = 0; k < bagg_part_count(&q->aggs[i]); k++)
+            found |= mentions(sub, bagg_part(&q->aggs[i], k));
     for (u32 i = 0; i < q->win_call_count; i++) {
         found |= mentions(sub, q->win_calls[i]->filter);
         for (u32 k = 0; k < q->win_calls[i]->arg_count; k++)
@@ -289,9 +290,11 @@ aggregates_are_safe(const BSub *sub)
 {
     const BQuery *q = sub->query;
     for (u32 i = 0; i < q->agg_count; i++) {
-        const BAgg *a = &q->aggs[i];
-        if (mentions(sub, a->arg) || mentions(sub, a->filter) || (a->arg && expr_may_fail(a->arg)) || (a->filter && expr_may_fail(a->filter)))
-            return false;
+        for (u32 k = 0; k < bagg_part_count(&q->aggs[i]); k++) {
+            const BExpr *part = bagg_part(&q->aggs[i], k);
+            if (part && (mentions(sub, part) || expr_may_fail(part)))
+                return false;
+        }
     }
     return q->agg_count > 0;
 }

@@ -213,11 +213,27 @@ deparse_expr(const Deparse *d, const BExpr *e)
     put(d, e);
 }
 
+static void
+put_agg_rows(const Deparse *d, const BAggRows *r)
+{
+    for (u32 i = 0; i < r->arg_count; i++) {
+        buf_str(d->to, i ? ", " : "");
+        put(d, r->columns[i]);
+    }
+    for (u32 i = 0; i < r->key_count; i++) {
+        buf_str(d->to, i ? ", " : " ORDER BY ");
+        put(d, r->columns[r->keys[i].target]);
+        buf_str(d->to, r->keys[i].descending ? " DESC" : "");
+    }
+}
+
 void
 deparse_agg(const Deparse *d, const BAgg *a)
 {
     buf_printf(d->to, "%s(%s", agg_def(a->agg)->name, a->distinct ? "DISTINCT " : "");
-    if (a->arg)
+    if (a->rows)
+        put_agg_rows(d, a->rows);
+    else if (a->arg)
         put(d, a->arg);
     else
         buf_u8(d->to, '*');

@@ -115,6 +115,19 @@ typedef struct PlanJoin {
     u32 key_slot_count;
 } PlanJoin;
 
+typedef struct PlanSortKey { u16 column; bool descending, nulls_first; } PlanSortKey;
+
+/* Of a call that gets its rows in an order, or all at once: what is kept of each. */
+typedef struct PlanFold {
+    u32 arg_count, column_count, key_count;
+    PlanExpr *columns; /* the arguments, then other keys */
+    PlanSlot *slots;   /* their forms */
+    PlanSortKey *keys; /* of columns */
+    bool distinct;     /* of equal rows (by all keys) only the first counts */
+    TypeId type;       /* the result's */
+    i32 typmod;
+} PlanFold;
+
 typedef struct PlanAggCall {
     AggId agg;
     bool has_arg, distinct;
@@ -124,6 +137,7 @@ typedef struct PlanAggCall {
     u8 arg_scale;
     bool arg_stable;
     ExprProg *filter;
+    PlanFold *fold; /* NULL: one argument at most, which the kernel takes as it comes */
     AggKernel kernel;
     const BAgg *bound;
 } PlanAggCall;
@@ -134,7 +148,6 @@ typedef struct PlanAgg {
     PlanAggCall *calls;
 } PlanAgg;
 
-typedef struct PlanSortKey { u16 column; bool descending, nulls_first; } PlanSortKey;
 typedef struct PlanSort {
     u32 key_count;
     PlanSortKey *keys;
@@ -147,6 +160,7 @@ typedef struct PlanWinCall {
     u16 args[3];
     i32 filter;       /* -1: none */
     AggKernel kernel; /* BWIN_AGGREGATE */
+    PlanFold *fold;   /* of an aggregate that looks at all its rows at once; its columns are args */
 } PlanWinCall;
 typedef struct PlanWindow {
     const BWindow *bound;

@@ -198,11 +198,43 @@ agg_is(const BAgg *a, const char *name)
     return strcmp(agg_def(a->agg)->name, name) == 0;
 }
 
+/* Sorting compares bytes. */
+static void
+need_order(TypeId type)
+{
+    if (!type_bytes_tell(type))
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "ordering by values of type %s is not supported yet", type_name(type));
+}
+
+static PlanFold *
+plan_fold(Planner *p, const BAgg *a, const PlanNode *input)
+{
+    const BAggRows *r = a->rows;
+    PlanFold *f = ARENA_NEW(p->arena, PlanFold);
+    *f = (PlanFold){.arg_count = r->arg_count, .column_count = r->column_count, .key_count = r->key_count, .distinct = a->distinct,
+                    .type = a->type, .typmod = a->typmod};
+    f->columns = ARENA_ARRAY(p->arena, PlanExpr, r->column_count);
+    f->slots = ARENA_ARRAY(p->arena, PlanSlot, r->column_count);
+    f->keys = ARENA_ARRAY(p->arena, PlanSortKey, r->key_count);
+    for (u32 i = 0; i < r->column_count; i++) {
+        f->columns[i] = plan_expr(p, r->columns[i], input);
+        f->slots[i] = plan_expr_slot(&f->columns[i], r->columns[i], input);
+    }
+    for (u32 i = 0; i < r->key_count; i++) {
+        const BExpr *e = r->columns[r->keys[i].target];
+        if (a->distinct)
+            plan_need_equality(e->type, e->typmod, e->position);
+        need_order(e->type);
+        f->keys[i] = (PlanSortKey){(u16)r->keys[i].target, r->keys[i].descending, r->keys[i].nulls_first};
+    }
+    return f;
+}
+
 static void
 set_call(Planner *p, PlanNode *n, u32 slot, PlanAggCall *c, const BAgg *a, const PlanNode *input)
 {
     *c = (PlanAggCall){.agg = a->agg, .has_arg = a->arg != NULL, .bound = a, .arg = {.column = -1}};
-    c->distinct = a->distinct && a->arg && !agg_is(a, "min") && !agg_is(a, "max");
+    c->distinct = a->distinct && a->arg && !agg_is(a, "any_value") && !agg_is(a, "min") && !agg_is(a, "max");
     if (c->distinct)
         plan_need_equality(a->arg->type, a->arg->typmod, a->arg->position);
     if (a->arg) {
@@ -215,7 +247,14 @@ set_call(Planner *p, PlanNode *n, u32 slot, PlanAggCall *c, const BAgg *a, const
     }
     if (a->filter)
         c->filter = plan_compile(p, a->filter, input->slots, input->slot_count);
-    if (!agg_kernel(a->agg, c->arg_phys, c->arg_scale, &c->kernel))
+    if (a->rows) {
+        c->fold = plan_fold(p, a, input);
+        c->arg_phys = c->fold->slots[0].phys;
+        c->arg_scale = c->fold->slots[0].scale;
+    }
+    if (agg_folds(agg_def(a->agg)->op))
+        c->kernel = agg_holder(phys_of(a->type, a->typmod), 0);
+    else if (!agg_kernel(a->agg, c->arg_phys, c->arg_scale, &c->kernel))
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "aggregate %s is not supported for this type yet", agg_def(a->agg)->name);
     n->slots[slot] = (PlanSlot){.leaf = LEAF_AGG, .index = slot - n->agg.group_count, .type = a->type, .typmod = a->typmod,
                                 .phys = c->kernel.ret_phys, .scale = c->kernel.ret_scale, .nullable = true, .stable = true};
@@ -327,14 +366,6 @@ node_over(Planner *p, PlanNodeKind kind, PlanNode *input)
     n->slots = input->slots;
     n->slot_count = input->slot_count;
     return n;
-}
-
-/* Sorting compares bytes. */
-static void
-need_order(TypeId type)
-{
-    if (!type_bytes_tell(type))
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, "ordering by values of type %s is not supported yet", type_name(type));
 }
 
 static void
@@ -587,8 +618,8 @@ plan_rows(Planner *p, const BQuery *q, bool row_id)
     for (u32 i = 0; i < q->group_count; i++)
         column_set_add_expr(&f, &need, q->group_by[i]);
     for (u32 i = 0; i < q->agg_count; i++) {
-        column_set_add_expr(&f, &need, q->aggs[i].arg);
-        column_set_add_expr(&f, &need, q->aggs[i].filter);
+        for (u32 k = 0; k < bagg_part_count(&q->aggs[i]); k++)
+            column_set_add_expr(&f, &need, bagg_part(&q->aggs[i], k));
     }
     column_set_add_expr(&f, &need, q->having);
     plan_windows_need(&f, &need);

@@ -40,8 +40,21 @@ widen(Planner *p, PlanNode *input, u32 more)
     return w;
 }
 
+/* An aggregate that looks at all rows of its frame at once. */
+static PlanFold *
+frame_fold(Planner *p, const PlanNode *n, const PlanWinCall *c)
+{
+    const BWinCall *b = c->bound;
+    PlanFold *f = ARENA_NEW(p->arena, PlanFold);
+    *f = (PlanFold){.arg_count = b->arg_count, .column_count = b->arg_count, .type = b->type, .typmod = b->typmod};
+    f->slots = ARENA_ARRAY(p->arena, PlanSlot, b->arg_count);
+    for (u32 i = 0; i < b->arg_count; i++)
+        f->slots[i] = n->left->slots[c->args[i]];
+    return f;
+}
+
 static void
-set_result_slot(PlanNode *n, u32 at, u32 index, PlanWinCall *c)
+set_result_slot(Planner *p, PlanNode *n, u32 at, u32 index, PlanWinCall *c)
 {
     const BWinCall *b = c->bound;
     PlanSlot *s = &n->slots[at];
@@ -49,7 +62,10 @@ set_result_slot(PlanNode *n, u32 at, u32 index, PlanWinCall *c)
                     .stable = true};
     if (b->kind == BWIN_AGGREGATE) {
         const PlanSlot *arg = b->arg_count ? &n->left->slots[c->args[0]] : NULL;
-        if (!agg_kernel(b->agg, arg ? arg->phys : PHYS_BOOL, arg ? arg->scale : 0, &c->kernel))
+        if (agg_folds(agg_def(b->agg)->op)) {
+            c->fold = frame_fold(p, n, c);
+            c->kernel = agg_holder(s->phys, 0);
+        } else if (!agg_kernel(b->agg, arg ? arg->phys : PHYS_BOOL, arg ? arg->scale : 0, &c->kernel))
             err_throw(ERR_FEATURE_NOT_SUPPORTED, "aggregate %s is not supported for this type yet", agg_def(b->agg)->name);
         s->phys = c->kernel.ret_phys;
         s->scale = c->kernel.ret_scale;
@@ -107,7 +123,7 @@ plan_one(Planner *p, const BQuery *q, u32 window, PlanNode *input)
     memcpy(n->slots, wide.node->slots, wide.node->slot_count * sizeof *n->slots);
     for (u32 i = 0, at = 0; i < q->win_call_count; i++)
         if (q->win_calls[i]->window == window) {
-            set_result_slot(n, wide.node->slot_count + at, i, &n->window.calls[at]);
+            set_result_slot(p, n, wide.node->slot_count + at, i, &n->window.calls[at]);
             at++;
         }
     n->rows = input->rows;

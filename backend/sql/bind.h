@@ -129,6 +129,23 @@ BExpr *bind_operator(Binder *b, Str op, BExpr *left, BExpr *right, u32 at);
 /* An operator that must exist, for its function only (BX_IN, BX_DISTINCT, BX_NULLIF): coerces both sides. */
 FuncId bind_equality(Binder *b, BExpr **left, BExpr **right, u32 at);
 BExpr *bind_call(Scope *s, const AExpr *call);
+/* One overload in the contest. */
+typedef struct Candidate {
+    u32 row;
+    const TypeId *args;
+} Candidate;
+enum { CHOICE_NONE = -1, CHOICE_MANY = -2, BIND_MAX_CANDIDATES = 128, BIND_MAX_ARGS = 100 };
+/* The row that wins, CHOICE_NONE or CHOICE_MANY. c is scratch. */
+int bind_choose(Candidate *c, u32 count, const TypeId *in, u32 n);
+/* 42883, or 42725 when many fit. */
+NORETURN void bind_function_error(Binder *b, const AExpr *call, BExpr **args, u32 n, bool many);
+/* What messages call a place where no aggregate may stand; NULL: it may. */
+const char *bind_place_name(BindPlace place);
+/* VARIADIC and named arguments: 0A000. */
+void bind_refuse_argument_forms(Binder *b, const AExpr *call);
+
+/* ---- bind_aggregate.c ---- */
+BExpr *bind_aggregate(Scope *s, const AExpr *call, Str name, const AggDef *rows, u32 count);
 
 /* ---- bind_function.c ---- */
 /* A function in FROM, under its alias or name. */
@@ -159,8 +176,8 @@ BExpr *bind_outer_column(Scope *s, const AName *n);
 BExpr *bind_subquery(Scope *s, const AExpr *e);
 /* The value of one column of a subquery with so many. */
 BExpr *bind_scalar(Scope *s, const AExpr *e, u32 column, u32 column_count);
-/* An aggregate of arg with that FILTER, either NULL: all columns in it are of outer queries, so that it is theirs. */
-bool bind_is_outer(const Scope *s, const BExpr *arg, const BExpr *filter);
+/* All columns in an aggregate's parts are of outer queries, so that it is theirs; a part may be NULL. */
+bool bind_is_outer(const Scope *s, BExpr *const *parts, u32 count);
 
 /* ---- bind_with.c ---- */
 typedef struct CteScope CteScope;

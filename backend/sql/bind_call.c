@@ -2,19 +2,13 @@
  * bind_call.c
  *    Which overload? Operators, functions and aggregates, chosen as PostgreSQL does (manual, sections 10.2 and 10.3).
  *
- * choose() is the common core: an exact match; then those whose arguments convert implicitly; then most exact matches, most preferred types,
+ * bind_choose() is the common core: an exact match; then those whose arguments convert implicitly; then most exact matches, most preferred types,
  * and what the category of each unknown argument suggests. Differences in kind (operators that take any type, count of anything,
  * concat) are settled before it.
  */
 #include "backend/sql/bind.h"
 
-enum { CHOICE_NONE = -1, CHOICE_MANY = -2, MAX_CANDIDATES = 128, MAX_ARGS = 100, CONCAT_MAX_ARGS = 6 };
-
-/* One overload in the contest. */
-typedef struct Candidate {
-    u32 row;
-    const TypeId *args;
-} Candidate;
+enum { CONCAT_MAX_ARGS = 6 };
 
 static bool
 same_types(const TypeId *a, const TypeId *b, u32 n)
@@ -84,13 +78,13 @@ slot_category(const Candidate *c, u32 count, u32 slot, bool *has_preferred)
 static u32
 settle_unknowns(Candidate *c, u32 count, const TypeId *in, u32 n)
 {
-    char category[MAX_ARGS];
-    bool preferred[MAX_ARGS];
+    char category[BIND_MAX_ARGS];
+    bool preferred[BIND_MAX_ARGS];
     for (u32 i = 0; i < n; i++)
         if (in[i] == TYPE_UNKNOWN && !(category[i] = slot_category(c, count, i, &preferred[i])))
             return count;
     u32 kept = 0;
-    Candidate keep[MAX_CANDIDATES];
+    Candidate keep[BIND_MAX_CANDIDATES];
     for (u32 k = 0; k < count; k++) {
         bool fits = true;
         for (u32 i = 0; i < n && fits; i++)
@@ -108,7 +102,7 @@ settle_unknowns(Candidate *c, u32 count, const TypeId *in, u32 n)
 static int
 assume_known_type(const Candidate *c, u32 count, const TypeId *in, u32 n)
 {
-    TypeId known = TYPE_UNKNOWN, assumed[MAX_ARGS];
+    TypeId known = TYPE_UNKNOWN, assumed[BIND_MAX_ARGS];
     for (u32 i = 0; i < n; i++) {
         if (in[i] == TYPE_UNKNOWN)
             continue;
@@ -130,9 +124,8 @@ assume_known_type(const Candidate *c, u32 count, const TypeId *in, u32 n)
     return found;
 }
 
-/* The row that wins, CHOICE_NONE or CHOICE_MANY. c is scratch. */
-static int
-choose(Candidate *c, u32 count, const TypeId *in, u32 n)
+int
+bind_choose(Candidate *c, u32 count, const TypeId *in, u32 n)
 {
     for (u32 k = 0; k < count; k++)
         if (same_types(in, c[k].args, n))
@@ -160,12 +153,12 @@ choose(Candidate *c, u32 count, const TypeId *in, u32 n)
 static int
 choose_func(const FuncDef *rows, u32 count, const TypeId *in, u32 n)
 {
-    Candidate c[MAX_CANDIDATES];
+    Candidate c[BIND_MAX_CANDIDATES];
     u32 kept = 0;
-    for (u32 i = 0; i < count && kept < MAX_CANDIDATES; i++)
+    for (u32 i = 0; i < count && kept < BIND_MAX_CANDIDATES; i++)
         if (rows[i].arg_count == n)
             c[kept++] = (Candidate){i, rows[i].args};
-    return choose(c, kept, in, n);
+    return bind_choose(c, kept, in, n);
 }
 
 static BExpr *
@@ -344,8 +337,8 @@ call_signature(Binder *b, const AName *name, BExpr **args, u32 n)
     return arena_printf(b->arena, "%s(%s)", text, list);
 }
 
-static NORETURN void
-function_error(Binder *b, const AExpr *call, BExpr **args, u32 n, bool many)
+NORETURN void
+bind_function_error(Binder *b, const AExpr *call, BExpr **args, u32 n, bool many)
 {
     const char *signature = call_signature(b, call->name, args, n);
     u32 position = bind_position(b, call->at);
@@ -363,13 +356,13 @@ static void
 refuse_later_function(Binder *b, const AExpr *call, Str name)
 {
     static const char *const later[] = {
-        "array_agg", "corr",
+        "corr",
         "currval", "date_bin", "format",
-        "json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "last_value",
+        "json_build_object", "jsonb_build_object", "last_value",
         "lastval", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description",
         "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
         "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
-        "row_to_json", "setval", "similar_to_escape", "string_agg", "to_json",
+        "row_to_json", "setval", "similar_to_escape", "to_json",
         "width_bucket",
     };
     for (u32 i = 0; i < COUNT_OF(later); i++)
@@ -387,8 +380,8 @@ check_schema(Binder *b, const AExpr *call)
         bind_fail(b, call->at, ERR_INVALID_SCHEMA_NAME, "schema \"%.*s\" does not exist", (int)n->parts[0].len, n->parts[0].ptr);
 }
 
-static const char *
-place_name(BindPlace place)
+const char *
+bind_place_name(BindPlace place)
 {
     static const char *const names[] = {
         [PLACE_WHERE] = "WHERE", [PLACE_ON] = "JOIN conditions", [PLACE_GROUP] = "GROUP BY", [PLACE_LIMIT] = "LIMIT",
@@ -399,14 +392,12 @@ place_name(BindPlace place)
     return place < COUNT_OF(names) ? names[place] : NULL;
 }
 
-static void
-refuse_clauses(Binder *b, const AExpr *call)
+void
+bind_refuse_argument_forms(Binder *b, const AExpr *call)
 {
     const ACall *c = call->call;
     if (c->variadic || c->named_args)
         bind_unsupported(b, call->at, c->variadic ? "VARIADIC" : "a named argument");
-    if (c->within_group)
-        bind_unsupported(b, call->at, "WITHIN GROUP");
 }
 
 /* Clauses that only aggregates have. */
@@ -417,97 +408,13 @@ refuse_aggregate_clauses(Binder *b, const AExpr *call)
     const char *text = bind_name_text(b, call->name);
     if (c->star)
         bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%s(*) specified, but %s is not an aggregate function", text, text);
+    if (c->within_group)
+        bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "WITHIN GROUP specified, but %s is not an aggregate function", text);
     if (c->over)
         bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "OVER specified, but %s is not a window function nor an aggregate function", text);
     const char *what = c->distinct ? "DISTINCT" : c->order_by.count ? "ORDER BY" : c->filter ? "FILTER" : NULL;
     if (what)
         bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%s specified, but %s is not an aggregate function", what, text);
-}
-
-static bool
-same_agg(const BAgg *x, const BAgg *y)
-{
-    if (x->agg != y->agg || x->distinct != y->distinct || !x->arg != !y->arg || !x->filter != !y->filter)
-        return false;
-    return (!x->arg || bexpr_equal(x->arg, y->arg)) && (!x->filter || bexpr_equal(x->filter, y->filter));
-}
-
-/* The aggregate as a node; equal ones are computed once. */
-static BExpr *
-make_agg(Scope *s, const BAgg *agg, u32 position)
-{
-    u32 i = 0;
-    while (i < s->aggs.count && !same_agg(LIST_AT(s->aggs, BAgg, i), agg))
-        i++;
-    if (i == s->aggs.count) {
-        BAgg *kept = ARENA_NEW(s->b->arena, BAgg);
-        *kept = *agg;
-        ptrlist_add(s->b->arena, &s->aggs, kept);
-    }
-    BExpr *e = bind_new(s->b, BX_AGG, agg->type, position);
-    e->index = i;
-    return e;
-}
-
-static int
-choose_agg(const AggDef *rows, u32 count, const BExpr *arg)
-{
-    Candidate c[MAX_CANDIDATES];
-    u32 kept = 0;
-    for (u32 i = 0; i < count && kept < MAX_CANDIDATES; i++)
-        if (rows[i].arg_count == (arg ? 1 : 0))
-            c[kept++] = (Candidate){i, &rows[i].arg};
-    TypeId in[1] = {arg ? arg->type : TYPE_INVALID};
-    return choose(c, kept, in, arg ? 1 : 0);
-}
-
-static BExpr *
-bind_aggregate(Scope *s, const AExpr *call, Str name, const AggDef *rows, u32 count)
-{
-    Binder *b = s->b;
-    const ACall *c = call->call;
-    refuse_clauses(b, call);
-    if (c->order_by.count)
-        bind_unsupported(b, call->at, "ORDER BY in an aggregate");
-    BAgg agg = {.distinct = c->distinct, .typmod = -1};
-    BExpr *args[MAX_ARGS];
-    u32 n = MIN(call->arg_count, (u32)MAX_ARGS);
-    bool nested = s->in_aggregate, in_window = s->in_window;
-    if (c->over)
-        bind_check_window_place(s, call);
-    s->in_aggregate = !c->over || nested;
-    s->in_window |= c->over != NULL;
-    for (u32 i = 0; i < n; i++)
-        args[i] = bind_expr(s, call->args[i]);
-    if (c->filter)
-        agg.filter = bind_condition(s, c->filter, PLACE_FILTER, "FILTER");
-    s->in_aggregate = nested;
-    s->in_window = in_window;
-    if (n > 1)
-        function_error(b, call, args, n, false);
-    if (!c->over && bind_is_outer(s, n ? args[0] : NULL, agg.filter))
-        bind_unsupported(b, call->at, "an aggregate of an outer query");
-    bool counts = rows[0].op == AOP_COUNT;
-    if (n && counts)
-        args[0] = coerce_unknown_to_text(b, args[0]);
-    int row = choose_agg(rows, count, n ? args[0] : NULL);
-    /* PostgreSQL adds intervals, too, and so cannot tell what an unknown argument of a sum is */
-    bool sums = rows[0].op == AOP_SUM || rows[0].op == AOP_AVG;
-    if (row < 0 || (sums && args[0]->type == TYPE_UNKNOWN))
-        function_error(b, call, args, n, row != CHOICE_NONE);
-    if (!c->star && n == 0)
-        bind_fail(b, call->at, ERR_WRONG_OBJECT_TYPE, "%.*s(*) must be used to call a parameterless aggregate function", (int)name.len,
-                  name.ptr);
-    if (!c->over && place_name(s->place))
-        bind_fail(b, call->at, ERR_GROUPING_ERROR, "aggregate functions are not allowed in %s", place_name(s->place));
-    if (!c->over && nested)
-        bind_fail(b, call->at, ERR_GROUPING_ERROR, "aggregate function calls cannot be nested");
-    agg.agg = rows[row].id;
-    agg.type = rows[row].ret;
-    agg.arg = n ? coerce_type(b, args[0], rows[row].arg, CAST_IMPLICIT) : NULL;
-    if (c->over)
-        return bind_window_aggregate(s, call, &agg);
-    return make_agg(s, &agg, bind_position(b, call->at));
 }
 
 /* f(x) where f names a type is a cast. NULL: it is none. */
@@ -557,7 +464,7 @@ call_concat(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, BExpr 
         return NULL;
     bool separator = rows[0].op == FOP_CONCAT_WS;
     if (n < 1 + (u32)separator)
-        function_error(b, call, args, n, false);
+        bind_function_error(b, call, args, n, false);
     for (u32 i = 0; i < n; i++)
         args[i] = concat_argument(b, args[i]);
     if (n > CONCAT_MAX_ARGS && separator)
@@ -572,7 +479,7 @@ call_concat(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, BExpr 
     for (u32 i = 0; i < count; i++)
         if (rows[i].arg_count == n)
             return make_func(b, &rows[i], args, n, position);
-    function_error(b, call, args, n, false);
+    bind_function_error(b, call, args, n, false);
 }
 
 /* quote_literal() and quote_nullable() take any type. */
@@ -607,15 +514,15 @@ bind_call(Scope *s, const AExpr *call)
         return bind_aggregate(s, call, name, aggs, count);
     if (bind_is_window_function(name))
         return bind_window_function(s, call, name);
-    if (n > MAX_ARGS)
-        bind_fail(b, call->at, ERR_TOO_MANY_ARGUMENTS, "cannot pass more than %d arguments to a function", MAX_ARGS);
-    BExpr *args[MAX_ARGS];
+    if (n > BIND_MAX_ARGS)
+        bind_fail(b, call->at, ERR_TOO_MANY_ARGUMENTS, "cannot pass more than %d arguments to a function", BIND_MAX_ARGS);
+    BExpr *args[BIND_MAX_ARGS];
     for (u32 i = 0; i < n; i++)
         args[i] = bind_expr(s, call->args[i]);
     const FuncDef *rows = func_candidates(name, false, &count);
     if (!count)
         refuse_later_function(b, call, name);
-    refuse_clauses(b, call);
+    bind_refuse_argument_forms(b, call);
     BExpr *e = call_concat(b, call, rows, count, args, n);
     if (e) {
         refuse_aggregate_clauses(b, call);
@@ -623,7 +530,7 @@ bind_call(Scope *s, const AExpr *call)
     }
     mind_missing_overloads(b, call, count, name, args, n);
     text_for_quote(b, rows, count, args, n);
-    TypeId in[MAX_ARGS];
+    TypeId in[BIND_MAX_ARGS];
     for (u32 i = 0; i < n; i++)
         in[i] = args[i]->type;
     int row = CHOICE_NONE;
@@ -635,7 +542,7 @@ bind_call(Scope *s, const AExpr *call)
     if (row < 0)
         row = choose_func(rows, count, in, n);
     if (row < 0)
-        function_error(b, call, args, n, row == CHOICE_MANY);
+        bind_function_error(b, call, args, n, row == CHOICE_MANY);
     refuse_aggregate_clauses(b, call);
     e = make_func(b, &rows[row], args, n, bind_position(b, call->at));
     return func_gives_rows(&rows[row]) && !rows_allowed ? bind_target_rows(s, e, name, call->at) : e;

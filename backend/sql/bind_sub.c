@@ -69,10 +69,14 @@ has_own_column(const BExpr *e)
 }
 
 bool
-bind_is_outer(const Scope *s, const BExpr *arg, const BExpr *filter)
+bind_is_outer(const Scope *s, BExpr *const *parts, u32 count)
 {
-    bool outer = s->frame && ((arg && has_capture(s->frame, arg)) || (filter && has_capture(s->frame, filter)));
-    return outer && !(arg && has_own_column(arg)) && !(filter && has_own_column(filter));
+    bool captures = false, own = false;
+    for (u32 i = 0; s->frame && i < count; i++) {
+        captures |= parts[i] && has_capture(s->frame, parts[i]);
+        own |= parts[i] && has_own_column(parts[i]);
+    }
+    return captures && !own;
 }
 
 /* ---- the subquery ---- */

@@ -284,13 +284,13 @@ BExpr *
 bind_window_aggregate(Scope *s, const AExpr *call, const BAgg *agg)
 {
     BWinCall *to = ARENA_NEW(s->b->arena, BWinCall);
-    if (agg->distinct)
-        bind_fail(s->b, call->at, ERR_FEATURE_NOT_SUPPORTED, "DISTINCT is not implemented for window functions");
     *to = (BWinCall){.kind = BWIN_AGGREGATE, .agg = agg->agg, .type = agg->type, .typmod = agg->typmod, .filter = agg->filter};
     if (agg->arg) {
         to->args[0] = agg->arg;
         to->arg_count = 1;
     }
+    for (u32 i = 0; agg->rows && i < agg->rows->arg_count; i++)
+        to->args[to->arg_count++] = agg->rows->columns[i];
     s->in_window = true;
     to->window = window_number(s, call->call->over);
     s->in_window = false;

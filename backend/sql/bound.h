@@ -135,14 +135,30 @@ typedef struct BFrom {
     BExpr *on; /* boolean; NULL for CROSS */
 } BFrom;
 
+typedef struct BOrder {
+    u32 target; /* index into targets; of an aggregate's into its columns */
+    bool descending, nulls_first;
+} BOrder;
+
+/* An aggregate that gets its rows in an order, or all of them at once. Its columns: the arguments, then what only ORDER BY has. */
+typedef struct BAggRows {
+    u32 arg_count, column_count, key_count;
+    BExpr **columns;
+    BOrder *keys; /* of a DISTINCT one all arguments are among them: equal rows stand together */
+} BAggRows;
+
 typedef struct BAgg {
     AggId agg;
-    BExpr *arg; /* NULL: count(*) */
+    BExpr *arg; /* NULL: count(*), and with rows */
+    BAggRows *rows; /* NULL: the order does not matter, one argument at most */
     bool distinct;
     BExpr *filter;
     TypeId type;
     i32 typmod;
 } BAgg;
+/* The expressions within an aggregate; some may be NULL. */
+static inline u32 bagg_part_count(const BAgg *a) { return 2 + (a->rows ? a->rows->column_count : 0); }
+static inline BExpr *bagg_part(const BAgg *a, u32 i) { return i == 0 ? a->arg : i == 1 ? a->filter : a->rows->columns[i - 2]; }
 
 typedef enum BWinKind {
     BWIN_AGGREGATE, BWIN_ROW_NUMBER, BWIN_RANK, BWIN_DENSE_RANK, BWIN_PERCENT_RANK, BWIN_CUME_DIST, BWIN_NTILE, BWIN_LAG, BWIN_LEAD,
@@ -170,11 +186,6 @@ typedef struct BTarget {
     u32 table_oid;    /* of a plain column reference, for RowDescription; else 0 */
     u16 attribute;    /* 1-based column number, else 0 */
 } BTarget;
-
-typedef struct BOrder {
-    u32 target; /* index into targets */
-    bool descending, nulls_first;
-} BOrder;
 
 /* FOR UPDATE and its kin: the rows whose ids stand in this column of a relation (BCOL_CTID of a table, or a column of a subquery). */
 typedef struct BRowLock {

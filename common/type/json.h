@@ -30,6 +30,12 @@ bool json_check(Str in, Error *err);
 bool json_parse(Arena *a, Str in, JsonNode **ret, Error *err);
 /* The normal form of jsonb. */
 bool jsonb_normal(Arena *a, Str in, Str *ret, Error *err);
+/* In quotes, with no more escapes than needed. */
+void json_put_string(ByteBuf *to, Str s);
+/* A value as JSON, as to_json() makes it; is_null: null. Texts in `a` while it works. */
+MUST_CHECK bool json_put_value(Arena *a, ByteBuf *to, const TypeFormat *f, const Value *v, Error *err);
+/* The same as a member's name: in quotes. 22023 for what is no scalar. */
+MUST_CHECK bool json_put_key(Arena *a, ByteBuf *to, const TypeFormat *f, const Value *v, Error *err);
 /* Order of jsonb values; numbers by value. */
 int json_cmp(const JsonNode *a, const JsonNode *b);
 /* NULL: there is none. A member's name; an element, from the end when negative. */

@@ -125,8 +125,8 @@ number_cmp(Str a, Str b)
 }
 
 /* ---- writing ---- */
-static void
-put_string(ByteBuf *to, Str s)
+void
+json_put_string(ByteBuf *to, Str s)
 {
     buf_u8(to, '"');
     for (u32 i = 0, from = 0; i <= s.len; i++) {
@@ -183,7 +183,7 @@ put_object(Arena *a, ByteBuf *to, const JsonNode *n, Error *err)
         if (!first)
             buf_str(to, ", ");
         first = false;
-        put_string(to, members[i]->key);
+        json_put_string(to, members[i]->key);
         buf_str(to, ": ");
         if (!put_node(a, to, members[i], err))
             return false;
@@ -198,7 +198,7 @@ put_node(Arena *a, ByteBuf *to, const JsonNode *n, Error *err)
     switch (n->kind) {
     case JSON_NULL: buf_str(to, "null"); return true;
     case JSON_BOOL: buf_str(to, n->truth ? "true" : "false"); return true;
-    case JSON_STRING: put_string(to, n->text); return true;
+    case JSON_STRING: json_put_string(to, n->text); return true;
     case JSON_NUMBER: return put_decimal(to, n->text, err);
     case JSON_OBJECT: return put_object(a, to, n, err);
     case JSON_ARRAY: break;

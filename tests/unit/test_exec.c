@@ -281,7 +281,7 @@ target_agg(const char *name, BExpr *arg, bool distinct)
     u32 n;
     const AggDef *d = agg_candidates(str_of(name), &n);
     for (u32 i = 0; i < n; i++)
-        if (arg ? d[i].arg_count == 1 && d[i].arg == arg->type : d[i].arg_count == 0) {
+        if (arg ? d[i].arg_count == 1 && d[i].args[0] == arg->type : d[i].arg_count == 0) {
             aggs[query.agg_count] = (BAgg){.agg = d[i].id, .arg = arg, .distinct = distinct, .type = d[i].ret, .typmod = -1};
             BExpr *e = new_expr(BX_AGG, d[i].ret);
             e->index = query.agg_count++;

@@ -49,7 +49,7 @@ START_TEST(every_aggregate_row_is_found_by_its_name)
         ck_assert_uint_eq(g->id, id);
         ck_assert(g >= all && g < all + count);
         for (u32 i = 0; i < count; i++)
-            ck_assert(all + i == g || all[i].arg != g->arg);
+            ck_assert(all + i == g || all[i].args[0] != g->args[0]);
     }
 }
 END_TEST
@@ -280,7 +280,7 @@ aggregate(const char *name, TypeId arg)
     u32 n;
     const AggDef *g = agg_candidates(str_of(name), &n);
     for (u32 i = 0; i < n; i++)
-        if (g[i].arg_count == 1 && g[i].arg == arg)
+        if (g[i].arg_count == 1 && g[i].args[0] == arg)
             return &g[i];
     return NULL;
 }

@@ -1,0 +1,103 @@
+-- string_agg, array_agg, JSON aggregates; DISTINCT, ORDER BY and FILTER within aggregates
+CREATE TABLE agg_o (id integer PRIMARY KEY, k integer, t text, v numeric(10,2), d date, b bytea, a integer[], f double precision, j jsonb, c character(4), n numeric, tz timestamptz, flag boolean, u uuid, i interval);
+SELECT string_agg(t, ','), array_agg(id), json_agg(id), jsonb_agg(id), json_object_agg(t, id), jsonb_object_agg(t, id) FROM agg_o;
+SELECT k, string_agg(t, ',') FROM agg_o GROUP BY k;
+INSERT INTO agg_o VALUES
+ (1, 1, 'b', 1.50, '2020-01-01', '\x01', '{1,2}', 0.5, '{"a": 1}', 'x', 1.0, '2020-01-01 10:00:00+00', true, '00000000-0000-0000-0000-000000000001', '1 day'),
+ (2, 1, 'a', 2.50, '2020-01-02', '\x02', '{3,4}', 1e100, '[1, 2]', 'yy', 1.00, '2020-06-01 10:00:00.25+00', false, '00000000-0000-0000-0000-000000000002', '2 days'),
+ (3, 1, NULL, NULL, NULL, NULL, '{5,6}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+ (4, 2, 'a', 0.25, 'infinity', '\x', '{7,NULL}', 'NaN', '"x"', 'x', 2, '-infinity', true, NULL, '1 mon'),
+ (5, 2, 'c', -1, '0044-03-15 BC', '\xff', '{8,9}', '-Infinity', 'null', 'zzzz', -3, '0044-03-15 10:00:00+00 BC', NULL, NULL, NULL),
+ (6, NULL, '', 7, '1999-12-31', '\x03', '{0,0}', 3, 'true', '', 7.7, '1999-12-31 23:59:59+00', false, NULL, '30 days'),
+ (7, NULL, 'q"\', 7, '1999-12-31', '\x03', '{0,0}', 3.25, 'false', 'q', 7.7, '1999-12-31 23:59:59+00', false, NULL, '-1 sec');
+SET timezone = 'UTC';
+SELECT string_agg(t, ',') FROM agg_o;
+SELECT string_agg(t, ',' ORDER BY t) FROM agg_o;
+SELECT string_agg(t, ',' ORDER BY t DESC, id) FROM agg_o;
+SELECT string_agg(t, k::text ORDER BY id) FROM agg_o;
+SELECT string_agg(DISTINCT t, ',') FROM agg_o;
+SELECT string_agg(DISTINCT t, ',' ORDER BY t DESC) FROM agg_o;
+SELECT string_agg(DISTINCT t, ',' ORDER BY t DESC NULLS LAST) FILTER (WHERE id < 5) FROM agg_o;
+SELECT string_agg(t, NULL) FROM agg_o;
+SELECT string_agg(NULL::text, ',') FROM agg_o;
+SELECT string_agg('x', '-') FROM agg_o;
+SELECT string_agg(b, '\x00ff' ORDER BY id) FROM agg_o;
+SELECT string_agg(b, ''::bytea) FROM agg_o;
+SELECT string_agg(c, ',' ORDER BY id) FROM agg_o;
+SELECT string_agg(k::text, ',' ORDER BY k NULLS FIRST, id) FROM agg_o;
+SELECT k, string_agg(t, ',' ORDER BY id), count(*), sum(v) FROM agg_o GROUP BY k ORDER BY k;
+SELECT k, string_agg(t, ',') FILTER (WHERE id > 4), array_agg(id) FILTER (WHERE id > 4) FROM agg_o GROUP BY k ORDER BY k;
+SELECT array_agg(id), array_agg(k), array_agg(t), array_agg(v), array_agg(d), array_agg(b) FROM agg_o;
+SELECT array_agg(f), array_agg(j), array_agg(c), array_agg(n), array_agg(tz), array_agg(flag), array_agg(u), array_agg(i) FROM agg_o;
+SELECT array_agg(a ORDER BY id DESC) FROM agg_o;
+SELECT array_agg(ARRAY[a, a]) FROM agg_o WHERE id < 3;
+SELECT array_agg(DISTINCT k), array_agg(DISTINCT k ORDER BY k DESC), array_agg(DISTINCT k ORDER BY k NULLS FIRST) FROM agg_o;
+SELECT array_agg(DISTINCT v), array_agg(v ORDER BY v), array_agg(v ORDER BY v DESC NULLS LAST) FROM agg_o;
+SELECT array_agg(id ORDER BY k, t) FROM agg_o;
+SELECT array_agg(id ORDER BY v * 2 DESC, id) FROM agg_o;
+SELECT array_agg(id ORDER BY k NULLS FIRST, id DESC) FILTER (WHERE v > 0), array_agg(id) FILTER (WHERE false) FROM agg_o;
+SELECT k, array_agg(id ORDER BY id DESC) AS ids FROM agg_o GROUP BY k HAVING array_length(array_agg(id), 1) > 1 ORDER BY array_agg(id);
+SELECT array_agg('{}'::integer[]) FROM agg_o;
+SELECT array_agg(CASE WHEN id = 2 THEN '{1}' ELSE a END) FROM agg_o;
+SELECT array_agg(CASE WHEN id = 2 THEN NULL ELSE a END) FROM agg_o;
+SELECT json_agg(t), json_agg(v), json_agg(d), json_agg(tz) FROM agg_o;
+SELECT json_agg(f), json_agg(j), json_agg(c), json_agg(n), json_agg(flag), json_agg(u), json_agg(i), json_agg(b) FROM agg_o;
+SELECT json_agg(a) FROM agg_o;
+SELECT jsonb_agg(t), jsonb_agg(v), jsonb_agg(d), jsonb_agg(tz) FROM agg_o;
+SELECT jsonb_agg(f), jsonb_agg(j), jsonb_agg(c), jsonb_agg(n), jsonb_agg(flag), jsonb_agg(a) FROM agg_o;
+SELECT json_object_agg(id, t), jsonb_object_agg(id, t) FROM agg_o;
+SELECT json_object_agg(t, v) FROM agg_o WHERE t IS NOT NULL;
+SELECT jsonb_object_agg(t, v ORDER BY id DESC) FROM agg_o WHERE t IS NOT NULL;
+SELECT json_object_agg(flag, d), json_object_agg(d, 1), json_object_agg(v, 'x') FROM agg_o WHERE id < 3;
+SELECT json_object_agg(t, v) FROM agg_o;
+SELECT jsonb_object_agg(t, v) FROM agg_o;
+SELECT json_object_agg(a, v) FROM agg_o;
+SELECT jsonb_object_agg(a, v) FROM agg_o;
+SELECT k, json_agg(t ORDER BY t), jsonb_object_agg(id, j) FROM agg_o GROUP BY k ORDER BY k;
+SELECT sum(v ORDER BY id), avg(f ORDER BY id) FILTER (WHERE id < 3), count(t ORDER BY id), max(t ORDER BY v), min(id ORDER BY t) FROM agg_o;
+SELECT sum(DISTINCT v ORDER BY v), count(DISTINCT k ORDER BY k DESC) FROM agg_o;
+SELECT k, sum(f ORDER BY id), sum(DISTINCT f ORDER BY f) FROM agg_o WHERE id IN (1, 6, 7) GROUP BY k ORDER BY k;
+SELECT bool_and(flag ORDER BY id), bool_or(flag ORDER BY 1) FROM agg_o;
+SELECT string_agg(DISTINCT t, ',' ORDER BY id) FROM agg_o;
+SELECT array_agg(DISTINCT k ORDER BY k, id) FROM agg_o;
+SELECT count(DISTINCT k ORDER BY id) FROM agg_o;
+SELECT string_agg(DISTINCT 'x', ',' ORDER BY 'x') FROM agg_o;
+SELECT string_agg(DISTINCT t, ',' ORDER BY t::varchar) FROM agg_o;
+SELECT string_agg(DISTINCT c, ',' ORDER BY c) FROM agg_o;
+SELECT json_agg(DISTINCT j::json) FROM agg_o;
+SELECT array_agg(id ORDER BY j::json) FROM agg_o;
+SELECT array_agg(DISTINCT j::text) FROM agg_o;
+SELECT string_agg(t) FROM agg_o;
+SELECT string_agg(id, ',') FROM agg_o;
+SELECT string_agg(t, ',', t) FROM agg_o;
+SELECT string_agg(*) FROM agg_o;
+SELECT array_agg() FROM agg_o;
+SELECT array_agg(NULL) FROM agg_o;
+SELECT array_agg('x') FROM agg_o;
+SELECT json_agg('x') FROM agg_o;
+SELECT json_object_agg('x', 'y') FROM agg_o WHERE id = 1;
+SELECT string_agg(string_agg(t, ','), ',') FROM agg_o;
+SELECT id FROM agg_o WHERE array_agg(id) IS NULL;
+SELECT upper(t ORDER BY t) FROM agg_o;
+SELECT string_agg(t, ',' ORDER BY nope) FROM agg_o;
+SELECT k, string_agg(t, ',' ORDER BY id) OVER (PARTITION BY k) FROM agg_o;
+SELECT id, string_agg(t, ',') OVER (ORDER BY id), array_agg(id) OVER (ORDER BY id ROWS 1 PRECEDING), json_agg(k) FILTER (WHERE k = 1) OVER (ORDER BY id) FROM agg_o ORDER BY id;
+SELECT array_agg(DISTINCT id) OVER () FROM agg_o;
+SELECT array_agg(x ORDER BY y DESC) FROM (VALUES (1, 'a'), (2, 'c'), (3, 'b')) AS s (x, y);
+SELECT array_agg(x) FROM (SELECT id AS x FROM agg_o ORDER BY id DESC) s;
+SELECT (SELECT string_agg(b.t, ',' ORDER BY b.id) FROM agg_o b WHERE b.k = a.k) FROM agg_o a ORDER BY id;
+SELECT id, ARRAY(SELECT b.id FROM agg_o b WHERE b.k = a.k ORDER BY b.id DESC) FROM agg_o a ORDER BY id;
+SELECT array_agg(k ORDER BY k) = array_agg(DISTINCT k) FROM agg_o;
+PREPARE agg_p(text) AS SELECT string_agg(t, $1 ORDER BY id) FROM agg_o;
+EXECUTE agg_p('|');
+DEALLOCATE agg_p;
+-- many rows and groups: the order of the scan, whatever the threads do
+CREATE TABLE agg_big (id integer, k integer, t text);
+INSERT INTO agg_big SELECT i, i % 97, 't' || i % 1000 FROM generate_series(1, 200000) AS g (i);
+SELECT k, array_length(array_agg(id), 1), (array_agg(id))[1:3], md5(string_agg(t, ',')), md5(array_agg(id)::text) FROM agg_big GROUP BY k ORDER BY k LIMIT 10;
+SELECT md5(string_agg(id::text, ',')), md5(string_agg(t, ',' ORDER BY t, id)), md5(array_agg(DISTINCT t)::text) FROM agg_big;
+SELECT count(*), sum(length(s)), min(s) FROM (SELECT string_agg(t, ',' ORDER BY id DESC) AS s FROM agg_big GROUP BY id % 50000) x;
+SELECT k, md5(array_agg(id ORDER BY t, id DESC)::text) FROM agg_big WHERE k < 3 GROUP BY k ORDER BY k;
+SELECT k, count(DISTINCT t), array_length(array_agg(DISTINCT t), 1), sum(DISTINCT id) FROM agg_big GROUP BY k ORDER BY k LIMIT 5;
+DROP TABLE agg_big;
+DROP TABLE agg_o;
