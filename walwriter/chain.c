@@ -11,6 +11,7 @@
  *
  * A TRUNCATE or DROP of the transaction begins a new generation of the table: what it has staged there before is dead, in a TableWork that the new one
  * hides (ddl_stage.c), and is not looked at unless the change is taken back.
+ * Long texts come in pieces before the part that names them and are gone with it, with its statement, or when that is taken back.
  * The living loop and recovery use the same functions (I4).
  * Fails: no memory, reported; chain_commit, chain_undo and chain_drop cannot fail.
  */
@@ -151,10 +152,11 @@ chain_begins(const Chain *c, u32 statement)
 }
 
 bool
-chain_begin_statement(Chain *c, u32 statement, u32 savepoint, Error *err)
+chain_begin_statement(World *w, Chain *c, u32 statement, u32 savepoint, Error *err)
 {
     if (!chain_begins(c, statement))
         return true;
+    chain_drop_texts(w, c);
     while (c->layer_count > 1 && c->layers[c->layer_count - 2].floor >= savepoint)
         if (!merge_newest(c))
             return out_of_memory(err);
@@ -162,6 +164,35 @@ chain_begin_statement(Chain *c, u32 statement, u32 savepoint, Error *err)
         return out_of_memory(err);
     c->layers[c->layer_count++] = (Layer){.floor = statement, .rows = c->rows};
     return true;
+}
+
+/* ---- long texts ---- */
+
+bool
+chain_add_text(World *w, Chain *c, const TextPiece *t, Error *err)
+{
+    LongText *l = c->long_count ? &c->longs[c->long_count - 1] : NULL;
+    bool whole = !l || l->have == l->len;
+    if (t->number == c->long_count + 1 && t->offset == 0 && whole) {
+        if (!tx_grow(&c->longs, &c->long_capacity, c->long_count + 1, sizeof *c->longs))
+            return out_of_memory(err);
+        l = &c->longs[c->long_count];
+        if (!world_text_begin(w, t, l, err))
+            return false;
+        c->long_count++;
+    } else if (t->number != c->long_count || whole || t->offset != l->have || t->whole != l->len || t->table_id != l->table_id ||
+               t->column != l->column) {
+        return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: a piece of a text does not follow the one before");
+    }
+    world_text_add(l, t);
+    return true;
+}
+
+void
+chain_drop_texts(World *w, Chain *c)
+{
+    while (c->long_count)
+        world_text_drop(w, &c->longs[--c->long_count]);
 }
 
 /* ---- rows ---- */
@@ -307,8 +338,10 @@ chain_reserve(World *w, Chain *c, Error *err)
 /* ---- ends ---- */
 
 static void
-free_chain(Chain *c)
+free_chain(World *w, Chain *c)
 {
+    chain_drop_texts(w, c);
+    free(c->longs);
     for (u32 i = 0; i < c->layer_count; i++)
         free_layer(&c->layers[i]);
     for (u32 i = 0; i < c->table_count; i++)
@@ -332,7 +365,7 @@ chain_commit(World *w, Chain *c, u64 version)
     for (u32 i = 0; i < c->table_count; i++)
         for (u32 b = 0; b < c->tables[i].block_count && c->tables[i].generation == generation_of(c, c->tables[i].table_id); b++)
             world_link_block(w, c->tables[i].table_id, c->tables[i].blocks[b]);
-    free_chain(c);
+    free_chain(w, c);
 }
 
 static void
@@ -355,7 +388,7 @@ void
 chain_drop(World *w, Chain *c)
 {
     chain_drop_blocks(w, c);
-    free_chain(c);
+    free_chain(w, c);
 }
 
 u32
@@ -365,6 +398,7 @@ chain_undo(World *w, Chain *c, u32 ordinal)
     chain_unempty(c, ordinal);
     while (c->layer_count && c->layers[c->layer_count - 1].floor >= ordinal) {
         Layer *l = &c->layers[--c->layer_count];
+        chain_drop_texts(w, c);
         for (u32 i = 0; i < l->table_count; i++) {
             const LayerTable *mark = &l->tables[i];
             ChainTable *t = find_generation(c, mark->table_id, mark->generation);

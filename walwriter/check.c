@@ -38,37 +38,47 @@ decimals_fit(const ColumnDef *d, const PartColumn *c, u32 rows)
     return true;
 }
 
+/* Valid UTF-8 without zeros, but for bytea; varchar(n) has at most n characters, character(n) exactly n. */
 static bool
-arrays_fit(TypeId elem, const PartColumn *c)
+text_fits(const ColumnDef *d, Str s)
+{
+    TypeId type = (TypeId)d->type;
+    if (type == TYPE_BYTEA)
+        return true;
+    if (type_is_array(type))
+        return !s.len || array_valid(type_element(type), s);
+    if ((type == TYPE_NAME && s.len > TYPE_NAME_MAX_BYTES) || !part_text_is_text(s))
+        return false;
+    if (!type_has_length(type) || d->typmod < 4)
+        return true;
+    u32 limit = (u32)d->typmod - 4;
+    return type == TYPE_BPCHAR ? utf8_len(s) == limit : s.len <= limit || utf8_len(s) <= limit;
+}
+
+static bool
+texts_fit(const ColumnDef *d, const PartView *p, const PartColumn *c)
 {
     const char *at = c->texts;
-    for (u32 i = 0; i < c->distinct; at += c->lengths[i], i++)
-        if (c->lengths[i] && !array_valid(elem, (Str){at, c->lengths[i]}))
+    for (u32 i = 0; i < c->distinct; at += part_text_bytes(c, i), i++) {
+        bool is_long = c->lengths[i] & PART_LONG;
+        if ((is_long && !part_long(p, c, i)) || !text_fits(d, part_str(p, c, i, at)))
             return false;
+    }
     return true;
 }
 
-/* Valid UTF-8 without zeros, but for bytea; varchar(n) has at most n characters, character(n) exactly n. */
+/* Keys are looked up and compared by their bytes while a part is judged: those stand in it. */
 static bool
-texts_fit(const ColumnDef *d, const PartColumn *c)
+keys_are_short(const TableDef *t, const PartView *p, Error *err)
 {
-    for (u32 i = 0; d->type == TYPE_NAME && i < c->distinct; i++)
-        if (c->lengths[i] > TYPE_NAME_MAX_BYTES)
-            return false;
-    if (d->type == TYPE_BYTEA)
-        return true;
-    if (type_is_array((TypeId)d->type))
-        return arrays_fit(type_element((TypeId)d->type), c);
-    if (!part_texts_are_text(c))
-        return false;
-    if (!type_has_length((TypeId)d->type) || d->typmod < 4)
-        return true;
-    u32 limit = (u32)d->typmod - 4;
-    const char *at = c->texts;
-    for (u32 i = 0; i < c->distinct; at += c->lengths[i], i++)
-        if (d->type == TYPE_BPCHAR ? utf8_len((Str){at, c->lengths[i]}) != limit
-                                   : c->lengths[i] > limit && utf8_len((Str){at, c->lengths[i]}) > limit)
-            return false;
+    for (u32 k = 0; k < t->key_count && p->long_count; k++)
+        for (u32 c = 0; c < t->keys[k].column_count; c++)
+            for (u32 i = 0; i < p->column_count; i++) {
+                const PartColumn *pc = &p->columns[i];
+                for (u32 d = 0; pc->phys == PHYS_STR && pc->column == t->keys[k].columns[c] && d < pc->distinct; d++)
+                    if (pc->lengths[d] & PART_LONG)
+                        return error_set(err, ERR_PROGRAM_LIMIT_EXCEEDED, "a value of a key is too long");
+            }
     return true;
 }
 
@@ -120,8 +130,8 @@ check_values(const TableDef *t, const PartView *p, Error *err)
         const ColumnDef *d = &t->columns[c->column];
         if (c->phys != (PhysType)d->phys || !nulls_fit(d, c, p->row_count) ||
             ((c->phys == PHYS_D64 || c->phys == PHYS_D128) && !decimals_fit(d, c, p->row_count)) ||
-            (is_narrow((TypeId)d->type) && !elements_fit(d, c, p->row_count)) || (c->phys == PHYS_STR && !texts_fit(d, c)))
+            (is_narrow((TypeId)d->type) && !elements_fit(d, c, p->row_count)) || (c->phys == PHYS_STR && !texts_fit(d, p, c)))
             return disagree(err, t, c->column);
     }
-    return true;
+    return keys_are_short(t, p, err);
 }

@@ -35,6 +35,7 @@ tx_done(Tx *tx)
     free(tx->frame);
     free(tx->parts);
     free(tx->columns);
+    free(tx->pieces);
     free(tx->changes);
     free(tx->bulk);
     free(tx->marks);
@@ -142,7 +143,7 @@ tx_forget(Writer *w, Tx *tx)
     tx->state = TX_IDLE;
     tx->abandoned = tx->open = tx->failed = false;
     tx->last_ordinal = 0;
-    tx->part_count = tx->change_count = tx->read_count = 0;
+    tx->part_count = tx->change_count = tx->piece_count = tx->read_count = 0;
     if (tx->frame_capacity > FRAME_KEPT_BYTES) {
         free(tx->frame);
         tx->frame = NULL;
@@ -315,6 +316,8 @@ stage_parts(Writer *w, Tx *tx)
     for (u32 i = 0; i < tx->part_count; i++)
         if (tx->parts[i].kind != PART_DELETE)
             world_apply_rows(w->world, &tx->parts[i]);
+    if (tx->part_count)
+        chain_drop_texts(w->world, tx->chain);
     tx->chain->rows = tx->rows;
     tx->chain->last_ordinal = MAX(tx->chain->last_ordinal, MAX(tx->ordinal, 1u));
 }
@@ -326,7 +329,8 @@ answer_staged(Writer *w, Tx *tx)
     BoxShm *b = shm_box(w->shm, tx->slot);
     const PartView *p = tx->part_count ? &tx->parts[0] : NULL;
     tx->open = true;
-    tx->last_ordinal = MAX(tx->ordinal, 1u) + (tx->part_count + tx->change_count ? tx->part_count + tx->change_count - 1 : 0);
+    u32 records = tx->part_count + tx->change_count + tx->piece_count;
+    tx->last_ordinal = MAX(tx->ordinal, 1u) + (records ? records - 1 : 0);
     answer_put(w, tx, ANS_STAGED, 0, tx->change_count ? tx->ddl.items[tx->ddl.count - 1].id : tx->rows, NULL);
     b->ans_row[0] = p ? p->first_row : tx->change_count ? (u64)(uintptr_t)ddl_staged_table(w, tx) : 0;
     b->ans_row[1] = p ? p->second_row : 0;

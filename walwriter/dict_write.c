@@ -1,10 +1,13 @@
 /*
  * dict_write.c
- *    The writing side of dictionaries: a new dictionary, a new text.
+ *    The writing side of dictionaries: a new dictionary, a new text; and long texts on their way there.
  *
  * Order of a new text: bytes, entry, index, count. A death in between leaves at worst bytes that nobody names or an index entry of a code that
  * is not counted; the next text of that code is other bytes, so the stale entry never matches. Code 0 is always the empty text:
  * it stands under NULLs and in rows that were never filled, so that every stored code can be decoded.
+ *
+ * A long text is collected in a piece of memory of its own, which nobody else knows. Entering it links that piece into the dictionary: the text is
+ * copied once on its way from the request into the world.
  */
 #include "common/base/hash.h"
 #include "walwriter/world_int.h"
@@ -77,19 +80,48 @@ bytes_room(World *w, DictShm *d, u32 len)
     return at;
 }
 
+/* The piece that a long text stands in. */
+static DictBytesShm *
+piece_of(const LongText *l)
+{
+    return (DictBytesShm *)(void *)(l->text - sizeof(u32)) - 1;
+}
+
+/* Behind the newest piece, which goes on being filled. */
+static void
+link_piece(DictShm *d, DictBytesShm *piece)
+{
+    piece->older = d->bytes->older;
+    d->bytes->older = piece;
+}
+
+static char *
+copy_text(World *w, DictShm *d, Str s)
+{
+    char *bytes = bytes_room(w, d, s.len);
+    if (!bytes)
+        return NULL;
+    memcpy(bytes, &s.len, 4);
+    if (s.len)
+        memcpy(bytes + 4, s.ptr, s.len);
+    return bytes + 4;
+}
+
+/* l: the text stands there already; NULL: it is copied. */
 static bool
-append(World *w, DictShm *d, Str s, u64 hash, u32 *ret_code)
+append(World *w, DictShm *d, Str s, u64 hash, LongText *l, u32 *ret_code)
 {
     u32 code = d->pub_count;
     if (code == DICT_NONE || !entry_room(w, d, code) || !index_reserve(w, &d->index, hash, false, false, NULL, NULL))
         return false;
-    char *bytes = bytes_room(w, d, s.len);
-    if (!bytes)
+    const char *text = l ? l->text : copy_text(w, d, s);
+    if (!text)
         return false;
-    memcpy(bytes, &s.len, 4);
-    if (s.len)
-        memcpy(bytes + 4, s.ptr, s.len);
-    *dict_entry(d, code) = (DictEntryShm){.hash = hash, .text = bytes + 4};
+    if (l) {
+        link_piece(d, piece_of(l));
+        l->entered = true;
+    }
+    *dict_entry(d, code) = (DictEntryShm){.hash = hash, .text = text};
     index_enter(w, &d->index, hash, code, NULL, NULL);
     d->text_bytes += s.len;
     publish_u32(&d->pub_count, code + 1);
@@ -97,12 +129,12 @@ append(World *w, DictShm *d, Str s, u64 hash, u32 *ret_code)
     return true;
 }
 
-bool
-dict_enter(World *w, DictShm *d, Str s, u64 hash, u32 *ret_code)
+static bool
+enter(World *w, DictShm *d, Str s, u64 hash, LongText *l, u32 *ret_code)
 {
     if (UNLIKELY(d->pub_count == 0)) {
         u32 empty_code;
-        if (!append(w, d, (Str){"", 0}, hash_bytes("", 0), &empty_code))
+        if (!append(w, d, (Str){"", 0}, hash_bytes("", 0), NULL, &empty_code))
             return false;
     }
     IndexCursor c = index_find(&d->index, hash);
@@ -113,5 +145,53 @@ dict_enter(World *w, DictShm *d, Str s, u64 hash, u32 *ret_code)
             return true;
         }
     }
-    return append(w, d, s, hash, ret_code);
+    return append(w, d, s, hash, l, ret_code);
+}
+
+bool
+dict_enter(World *w, DictShm *d, Str s, u64 hash, u32 *ret_code)
+{
+    return enter(w, d, s, hash, NULL, ret_code);
+}
+
+bool
+dict_enter_long(World *w, DictShm *d, LongText *l, u32 *ret_code)
+{
+    Str s = {l->text, l->len};
+    return enter(w, d, s, hash_bytes(s.ptr, s.len), l->entered ? NULL : l, ret_code);
+}
+
+/* ---- long texts that no part has named yet ---- */
+
+static u64 long_bytes(u32 len) { return sizeof(DictBytesShm) + ALIGN_UP(len + (u32)sizeof(u32), 4u); }
+
+bool
+world_text_begin(World *w, const TextPiece *t, LongText *ret, Error *err)
+{
+    DictBytesShm *piece = world_get(w, long_bytes(t->whole));
+    if (!piece)
+        return world_full(err);
+    u32 size = (u32)(long_bytes(t->whole) - sizeof *piece);
+    *piece = (DictBytesShm){.size = size, .used = size};
+    memcpy(piece + 1, &t->whole, sizeof t->whole);
+    *ret = (LongText){.table_id = t->table_id, .column = t->column, .len = t->whole, .text = (char *)(piece + 1) + sizeof(u32)};
+    if (world_has_room(w, err))
+        return true;
+    world_text_drop(w, ret);
+    return false;
+}
+
+void
+world_text_add(LongText *l, const TextPiece *t)
+{
+    ensure(!l->entered && t->offset == l->have && t->len <= l->len - l->have);
+    memcpy(l->text + l->have, t->bytes, t->len);
+    l->have += t->len;
+}
+
+void
+world_text_drop(World *w, LongText *l)
+{
+    if (!l->entered)
+        world_free(w, piece_of(l), long_bytes(l->len));
 }

@@ -43,13 +43,15 @@ static bool
 count_records(Tx *tx, Error *err)
 {
     const u8 *at = tx_request(tx), *end = at + tx->request_len;
-    u32 parts = 0, columns = 0, changes = 0;
+    u32 parts = 0, columns = 0, changes = 0, pieces = 0;
     bool bad;
     for (Record r; record_next(&at, end, &r, &bad);) {
         if (r.kind >= WAL_INSERT && r.kind <= WAL_DELETE) {
             parts++;
             columns += r.len >= PART_HEAD_BYTES ? MIN(get_le16(r.payload + 12), (u16)PART_MAX_COLUMNS) : 0;
-        } else if (ddl_is_catalog(r.kind))
+        } else if (r.kind == WAL_TEXT_PIECE)
+            pieces++;
+        else if (ddl_is_catalog(r.kind))
             changes++;
         else
             return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: record kind %u", r.kind);
@@ -58,6 +60,7 @@ count_records(Tx *tx, Error *err)
         return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: cut record");
     if (!tx_grow(&tx->parts, &tx->part_capacity, parts, sizeof(PartView)) ||
         !tx_grow(&tx->columns, &tx->column_capacity, columns, sizeof(PartColumn)) ||
+        !tx_grow(&tx->pieces, &tx->piece_capacity, pieces, sizeof(TextPiece)) ||
         !tx_grow(&tx->changes, &tx->change_capacity, changes, sizeof(CatalogChange)))
         return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
     return true;
@@ -66,7 +69,7 @@ count_records(Tx *tx, Error *err)
 bool
 intake_parse(Tx *tx, Error *err)
 {
-    tx->part_count = tx->change_count = 0;
+    tx->part_count = tx->change_count = tx->piece_count = 0;
     if (!count_records(tx, err))
         return false;
     const u8 *at = tx_request(tx), *end = at + tx->request_len;
@@ -78,6 +81,11 @@ intake_parse(Tx *tx, Error *err)
             if (!ddl_check(r.kind, payload, r.len, err))
                 return false;
             tx->changes[tx->change_count++] = (CatalogChange){r.kind, r.len, payload};
+            continue;
+        }
+        if (r.kind == WAL_TEXT_PIECE) {
+            if (!text_piece_read(payload, r.len, &tx->pieces[tx->piece_count++]))
+                return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: piece of a text");
             continue;
         }
         PartView *p = &tx->parts[tx->part_count++];
@@ -96,6 +104,8 @@ parse_request(Tx *tx, Error *err)
     for (u32 i = 0; i < tx->part_count; i++)
         if (tx->parts[i].first_row != 0)
             return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: row ids are given by the walwriter");
+    if (tx->piece_count && (tx->part_count || tx->change_count || tx->kind != REQ_PART))
+        return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: pieces of texts come alone");
     if (tx->part_count && tx->change_count)
         return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "rows and catalog changes in one request are not supported");
     return tx->kind == REQ_WRITE || tx->part_count <= 1 ||
@@ -117,7 +127,7 @@ refuse(Writer *w, Tx *tx, const Error *err)
         tx->state = TX_IDLE;
         /* LOCK leaves no trace but locks; a catalog change that begins its statement none at all (IF NOT EXISTS goes on after it). */
         bool harmless = tx->kind == REQ_LOCK || (tx->change_count && tx->last_ordinal <= tx->statement);
-        tx->request_len = tx->part_count = tx->change_count = 0;
+        tx->request_len = tx->part_count = tx->change_count = tx->piece_count = 0;
         if (!harmless) {
             tx->failed_statement = tx->failed ? MIN(tx->failed_statement, tx->statement) : tx->statement;
             tx->failed = true;

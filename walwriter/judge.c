@@ -63,21 +63,27 @@ needed_rights(PartKind kind)
     return kind == PART_INSERT ? ACL_INSERT : kind == PART_UPDATE ? ACL_UPDATE : ACL_DELETE;
 }
 
-static Judged
-judge_table(Writer *w, Tx *tx, const PartView *p, Error *err)
+/* The table as the transaction sees it; NULL: not the one that the request means. */
+static const TableDef *
+named_table(Writer *w, const Tx *tx, u32 table_id, u32 schema_version)
 {
-    const TableDef *def = staged_table(w, tx, p->table_id) ? world_table_def(w->world, p->table_id, tx->slot) : NULL;
-    LockHold *h;
-    if (!def || def->schema_version != p->schema_version)
-        return JUDGED_REPLAN;
+    const TableDef *def = staged_table(w, tx, table_id) ? world_table_def(w->world, table_id, tx->slot) : NULL;
+    return def && def->schema_version == schema_version ? def : NULL;
+}
+
+static bool
+may_write(Writer *w, const Tx *tx, const TableDef *def, u32 rights, Error *err)
+{
     u32 role = observe_u32(&w->shm->control->slots[tx->slot].pub_role_id);
-    if (!catalog_allows(world_root(w->world), def, role, needed_rights(p->kind))) {
-        error_set(err, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %.*s", (int)def->name.len, def->name.ptr);
-        return JUDGED_ERROR;
-    }
-    if (!tx->values_checked && !check_values(def, p, err))
-        return JUDGED_ERROR;
-    LockTag tag = {p->table_id, LOCK_TABLE, 0, 0};
+    return catalog_allows(world_root(w->world), def, role, rights) ||
+           error_set(err, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %.*s", (int)def->name.len, def->name.ptr);
+}
+
+static Judged
+lock_table(Writer *w, Tx *tx, u32 table_id, Error *err)
+{
+    LockHold *h;
+    LockTag tag = {table_id, LOCK_TABLE, 0, 0};
     LockMode mode = tx->flags & REQ_FLAG_TABLE_LOCK ? LOCK_TABLE_EXCLUSIVE : LOCK_TABLE_ROW_EXCLUSIVE;
     switch (locks_take(w->locks, tx->slot, tag, mode, &h)) {
     case LOCK_GRANTED: return JUDGED_YES;
@@ -85,6 +91,33 @@ judge_table(Writer *w, Tx *tx, const PartView *p, Error *err)
     case LOCK_NO_MEMORY: break;
     }
     return judge_no_memory(err);
+}
+
+static Judged
+judge_table(Writer *w, Tx *tx, PartView *p, Error *err)
+{
+    const TableDef *def = named_table(w, tx, p->table_id, p->schema_version);
+    if (!def)
+        return JUDGED_REPLAN;
+    if (tx->chain)
+        chain_show_texts(tx->chain, p);
+    if (!may_write(w, tx, def, needed_rights(p->kind), err) || (!tx->values_checked && !check_values(def, p, err)))
+        return JUDGED_ERROR;
+    return lock_table(w, tx, p->table_id, err);
+}
+
+/* A piece of a text for a part to come, which is judged as such then. */
+static Judged
+judge_piece(Writer *w, Tx *tx, const TextPiece *t, Error *err)
+{
+    const TableDef *def = named_table(w, tx, t->table_id, t->schema_version);
+    if (!def)
+        return JUDGED_REPLAN;
+    if (t->column >= def->column_count || def->columns[t->column].phys != PHYS_STR) {
+        error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: a text for a column that holds none");
+        return JUDGED_ERROR;
+    }
+    return may_write(w, tx, def, ACL_INSERT, err) || may_write(w, tx, def, ACL_UPDATE, err) ? lock_table(w, tx, t->table_id, err) : JUDGED_ERROR;
 }
 
 /* ---- rows ---- */
@@ -269,6 +302,9 @@ judge_take_rows(Writer *w, PartView *p, Error *err)
 static bool
 reserve_chain(Writer *w, Tx *tx, Error *err)
 {
+    for (u32 i = 0; i < tx->piece_count; i++) /* nobody can see it before a part names it */
+        if (!chain_add_text(w->world, tx->chain, &tx->pieces[i], err))
+            return false;
     for (u32 i = 0; i < tx->part_count; i++) {
         PartView *p = &tx->parts[i];
         if ((p->kind != PART_DELETE && !chain_take_rows(w->world, tx->chain, p, judge_part_bytes(p), err)) || !world_reserve_rows(w->world, p, err))
@@ -311,27 +347,27 @@ judge_all_rows(Writer *w, Tx *tx, Error *err)
     return JUDGED_YES;
 }
 
-/* Parts go on as a chain when a statement has several, or when they do not fit a short transaction any more. */
+/* Parts go on as a chain when a statement has several or long texts, or when they do not fit a short transaction any more. */
 static bool
 needs_chain(const Writer *w, const Tx *tx)
 {
     if (tx->chain || tx->kind == REQ_WRITE)
         return false;
-    return (tx->kind == REQ_PART && !(tx->flags & REQ_FLAG_STATEMENT_ENDS)) || !kept_fits(w, tx);
+    return tx->piece_count || (tx->kind == REQ_PART && !(tx->flags & REQ_FLAG_STATEMENT_ENDS)) || !kept_fits(w, tx);
 }
 
 static Judged
 begin_statement(Writer *w, Tx *tx, Error *err)
 {
     kept_translate(tx);
-    if (tx->part_count + tx->change_count == 0 || !chain_begins(tx->chain, tx->statement))
+    if (tx->part_count + tx->change_count + tx->piece_count == 0 || !chain_begins(tx->chain, tx->statement))
         return JUDGED_YES;
     Judged j = judge_settle(w, tx, err); /* of one that nobody ended */
     if (j != JUDGED_YES)
         return j;
     if (!tx_merge_bulk(tx, tx->savepoint))
         return judge_no_memory(err);
-    return chain_begin_statement(tx->chain, tx->statement, tx->savepoint, err) ? JUDGED_YES : JUDGED_ERROR;
+    return chain_begin_statement(w->world, tx->chain, tx->statement, tx->savepoint, err) ? JUDGED_YES : JUDGED_ERROR;
 }
 
 /* An autocommit applies them when it is durable; else they are staged, with those of COMMIT the last ones. */
@@ -373,6 +409,8 @@ judge_parts(Writer *w, Tx *tx, Error *err)
         return judge_changes(w, tx, err);
     for (u32 i = 0; i < tx->part_count && j == JUDGED_YES; i++)
         j = judge_table(w, tx, &tx->parts[i], err);
+    for (u32 i = 0; i < tx->piece_count && j == JUDGED_YES; i++)
+        j = judge_piece(w, tx, &tx->pieces[i], err);
     if (j != JUDGED_YES)
         return j;
     tx->values_checked = true;

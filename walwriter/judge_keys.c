@@ -45,8 +45,8 @@ part_value(World *w, const TableDef *def, const PartView *p, u32 row, u32 column
             return value_from_phys((TypeId)d->type, d->typmod, c->phys, d->scale, (const u8 *)c->values + (size_t)row * phys_width(c->phys));
         u32 index = part_index(c, row), at = 0;
         for (u32 k = 0; k < index; k++)
-            at += c->lengths[k];
-        return (Value){.type = (TypeId)d->type, .typmod = d->typmod, .str = {c->texts + at, c->lengths[index]}};
+            at += part_text_bytes(c, k);
+        return (Value){.type = (TypeId)d->type, .typmod = d->typmod, .str = part_str(p, c, index, c->texts + at)};
     }
     return p->old_rows ? stored_value(w, def, p->old_rows[row], column) : (Value){.type = TYPE_TEXT, .typmod = -1, .is_null = true};
 }

@@ -226,7 +226,7 @@ spill_request(Writer *w, Tx *tx, Chain *c, const KeptMark *m, u32 end, u8 **to, 
 {
     ChainRecord head = {.chain_id = c->id, .statement = m->statement, .savepoint = m->savepoint, .ordinal = m->ordinal};
     bool bad;
-    if (!chain_begin_statement(c, m->statement, m->savepoint, err))
+    if (!chain_begin_statement(w->world, c, m->statement, m->savepoint, err))
         return false;
     chain_encode(&head, *to + RECORD_HEAD_BYTES);
     *to += record_frame(*to, WAL_CHAIN, 0, CHAIN_BYTES);

@@ -39,8 +39,14 @@ texts_sum(const PartView *p)
         if (pc->phys != PHYS_STR || !pc->distinct)
             continue;
         u64 bytes = 0;
-        for (u32 d = 0; d < pc->distinct; d++)
-            bytes += pc->lengths[d];
+        for (u32 d = 0; d < pc->distinct; d++) {
+            bytes += part_text_bytes(pc, d);
+            if (UNLIKELY(pc->lengths[d] & PART_LONG)) {
+                const LongText *l = part_long(p, pc, d);
+                ensure(l);
+                sum = crc32c(sum, &l->text, sizeof l->text);
+            }
+        }
         sum = crc32c(sum, pc->lengths, pc->distinct * sizeof *pc->lengths);
         sum = crc32c(sum, pc->texts, bytes);
     }
@@ -72,7 +78,7 @@ memo_begin(World *w, const PartView *p)
         ensure(n + pc->distinct <= PART_TEXTS_MAX);
         for (u32 d = 0; d < pc->distinct; d++) {
             m->offsets[n++] = at;
-            at += pc->lengths[d];
+            at += part_text_bytes(pc, d);
         }
     }
 }
@@ -90,10 +96,10 @@ memo_text(const World *w, const PartView *p, const PartColumn *c, u32 i)
     if (c->distinct == 0)
         return (Str){"", 0};
     if (index >= TEXTS_SUMMED && memo_is_for(&w->memo, p))
-        return part_text(c, index, w->memo.offsets + w->memo.starts[c - p->columns]);
+        return part_text(p, c, index, w->memo.offsets + w->memo.starts[c - p->columns]);
     for (u32 d = 0; d < index; d++)
-        offset += c->lengths[d];
-    return (Str){c->texts + offset, c->lengths[index]};
+        offset += part_text_bytes(c, d);
+    return part_str(p, c, index, c->texts + offset);
 }
 
 /* Codes of all texts of the part. false without memory. */
@@ -112,12 +118,16 @@ memo_codes(World *w, const TableWork *tw, const PartView *p)
             u64 hashes[KEY_BATCH];
             u32 n = MIN((u32)KEY_BATCH, pc->distinct - i);
             for (u32 k = 0; k < n; k++) {
-                hashes[k] = hash_bytes(pc->texts + m->offsets[at + i + k], pc->lengths[i + k]);
+                hashes[k] = hash_bytes(pc->texts + m->offsets[at + i + k], part_text_bytes(pc, i + k));
                 index_prefetch(&d->index, hashes[k]);
             }
-            for (u32 k = 0; k < n; k++)
-                if (!dict_enter(w, d, part_text(pc, i + k, m->offsets + at), hashes[k], &m->codes[at + i + k]))
+            for (u32 k = 0; k < n; k++) {
+                u32 *code = &m->codes[at + i + k];
+                bool is_long = pc->lengths[i + k] & PART_LONG;
+                if (!(is_long ? dict_enter_long(w, d, part_long(p, pc, i + k), code)
+                              : dict_enter(w, d, part_text(p, pc, i + k, m->offsets + at), hashes[k], code)))
                     return false;
+            }
         }
     }
     m->has_codes = true;
@@ -128,9 +138,18 @@ memo_codes(World *w, const TableWork *tw, const PartView *p)
 /* ---- checking ---- */
 
 static bool
-fits_column(const PartColumn *pc, const TableDef *def, u32 rows, Error *err)
+longs_are_there(const PartView *p, const PartColumn *pc)
 {
-    if (pc->column >= def->column_count || pc->phys != (PhysType)def->columns[pc->column].phys)
+    for (u32 d = 0; pc->phys == PHYS_STR && d < pc->distinct; d++)
+        if (UNLIKELY(pc->lengths[d] & PART_LONG) && !part_long(p, pc, d))
+            return false;
+    return true;
+}
+
+static bool
+fits_column(const PartView *p, const PartColumn *pc, const TableDef *def, u32 rows, Error *err)
+{
+    if (pc->column >= def->column_count || pc->phys != (PhysType)def->columns[pc->column].phys || !longs_are_there(p, pc))
         return error_set(err, ERR_PROTOCOL_VIOLATION, "a part does not fit its table");
     const ColumnDef *cd = &def->columns[pc->column];
     if (!cd->not_null || !pc->null_bytes || !memchr(pc->null_bytes, 1, rows))
@@ -149,7 +168,7 @@ fits_table(const PartView *p, const TableDef *def, Error *err)
         bool in_order = p->kind == PART_INSERT ? p->columns[c].column == c : c == 0 || p->columns[c].column > p->columns[c - 1].column;
         if (!in_order)
             return error_set(err, ERR_PROTOCOL_VIOLATION, "a part does not fit its table");
-        if (!fits_column(&p->columns[c], def, p->row_count, err))
+        if (!fits_column(p, &p->columns[c], def, p->row_count, err))
             return false;
     }
     return true;

@@ -108,6 +108,7 @@ decode_record(Replay *r, Frame *f, const Record *rec, u32 *part, u32 *column, Er
 {
     PartView *p;
     ChainRecord chain;
+    TextPiece piece;
     switch (rec->kind) {
     case WAL_INSERT:
     case WAL_UPDATE:
@@ -118,6 +119,8 @@ decode_record(Replay *r, Frame *f, const Record *rec, u32 *part, u32 *column, Er
             return corrupt(err, f->lsn, "part");
         *column += p->column_count;
         return true;
+    case WAL_TEXT_PIECE:
+        return text_piece_read(rec->payload, rec->len, &piece) || corrupt(err, f->lsn, "piece of a text");
     case WAL_CHAIN:
         if (!chain_decode(rec->payload, rec->len, &chain) || (f->has_chain && chain.chain_id != f->chain_id))
             return corrupt(err, f->lsn, "chain");
@@ -192,11 +195,14 @@ is_done(const Replay *r, u64 chain_id)
 
 /* A table that is gone by now: its later DROP is in the log, too; nothing of these rows would be seen. */
 static bool
-stage_part(Replay *r, Chain *c, const PartView *p, Error *err)
+stage_part(Replay *r, Chain *c, PartView *p, Error *err)
 {
     bool repeated;
-    if (!world_table(r->world, p->table_id))
+    if (!world_table(r->world, p->table_id)) {
+        chain_drop_texts(r->world, c);
         return true;
+    }
+    chain_show_texts(c, p);
     if (p->kind != PART_INSERT && !chain_note_deletes(c, p, &repeated, err))
         return false;
     if (p->kind != PART_DELETE && !chain_adopt_rows(r->world, c, p, err))
@@ -205,7 +211,16 @@ stage_part(Replay *r, Chain *c, const PartView *p, Error *err)
         return false;
     if (p->kind != PART_DELETE)
         world_apply_rows(r->world, p);
+    chain_drop_texts(r->world, c);
     return true;
+}
+
+static bool
+stage_text(Replay *r, Chain *c, const Record *rec, Error *err)
+{
+    TextPiece t;
+    ensure(text_piece_read(rec->payload, rec->len, &t)); /* decode_record has */
+    return !world_table(r->world, t.table_id) || chain_add_text(r->world, c, &t, err);
 }
 
 /* Tables that it hides are there only while frames of this chain are replayed: others may go on with the table when the chain was given up. */
@@ -245,9 +260,11 @@ replay_records(Replay *r, const Frame *f, Chain *c, Error *err)
     for (Record rec; record_next(&at, f->data + f->len, &rec, &bad);) {
         bool ok = true;
         if (rec.kind == WAL_CHAIN)
-            ok = chain_decode(rec.payload, rec.len, &head) && chain_begin_statement(c, head.statement, head.savepoint, err);
+            ok = chain_decode(rec.payload, rec.len, &head) && chain_begin_statement(r->world, c, head.statement, head.savepoint, err);
         else if (rec.kind >= WAL_INSERT && rec.kind <= WAL_DELETE)
             ok = stage_part(r, c, &r->parts[part++], err);
+        else if (rec.kind == WAL_TEXT_PIECE)
+            ok = stage_text(r, c, &rec, err);
         else if (ddl_is_catalog(rec.kind))
             ok = stage_change(r, c, &rec, head.ordinal, err);
         head.ordinal += rec.kind != WAL_CHAIN;

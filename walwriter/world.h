@@ -91,6 +91,12 @@ MUST_CHECK bool world_reserve_deletes(World *w, const PartView *p, Error *err);
 /* What that promised goes back: the part will not be applied. */
 void world_unreserve_deletes(World *w, const PartView *p);
 
+/* ---- long texts (disk/part.h): collected where nobody else sees them; the part that names one enters it into its dictionary ---- */
+/* Memory for all of it, by its first piece, which is not added yet. false: 53200. */
+MUST_CHECK bool world_text_begin(World *w, const TextPiece *t, LongText *ret, Error *err);
+void world_text_add(LongText *l, const TextPiece *t); /* the piece that follows */
+void world_text_drop(World *w, LongText *l);          /* forget it; what was entered stays in the dictionary */
+
 /* ---- apply, after the fsync (small commits) or while staging (chains: rows and keys only, not visible) ---- */
 /* INSERT and UPDATE rows at the ids in the part; UPDATE copies unchanged columns from the old rows. Enters keys. Seals blocks that fill. */
 void world_apply_rows(World *w, const PartView *p);

@@ -175,6 +175,8 @@ bool delete_is_set(const SlotDirShm *slot, u32 offset);
 DictShm *dict_new(World *w, u32 column);
 /* The code of the text, entered when it is new. */
 bool dict_enter(World *w, DictShm *d, Str s, u64 hash, u32 *ret_code);
+/* The same for a long text that is whole: its own memory becomes the dictionary's. */
+bool dict_enter_long(World *w, DictShm *d, LongText *l, u32 *ret_code);
 
 /* ---- indexes (index_write.c) ---- */
 void index_init(World *w, IndexShm *x, u32 line_bits);

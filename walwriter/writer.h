@@ -99,6 +99,8 @@ typedef struct Chain {
     Emptied *emptied;
     u32 emptied_count, emptied_capacity;
     Staged ddl;        /* recovery: its catalog changes */
+    LongText *longs;   /* that the running statement has sent for its next part */
+    u32 long_count, long_capacity;
     u64 rows;
     u32 last_ordinal;  /* newest record that was logged */
     u64 first_lsn;     /* of its first frame; 0: none logged */
@@ -108,7 +110,18 @@ Chain *chain_new(u64 id); /* NULL without memory */
 /* A request of that statement would be the first one. */
 bool chain_begins(const Chain *c, u32 statement);
 /* Before anything of a statement: its layer is the newest. `savepoint`: the last ordinal before the newest live one. */
-MUST_CHECK bool chain_begin_statement(Chain *c, u32 statement, u32 savepoint, Error *err);
+MUST_CHECK bool chain_begin_statement(World *w, Chain *c, u32 statement, u32 savepoint, Error *err);
+/* A piece of a long text, for the next part: the memory for a text is taken by its first one. */
+MUST_CHECK bool chain_add_text(World *w, Chain *c, const TextPiece *t, Error *err);
+/* The part that named them is applied, or they are void. */
+void chain_drop_texts(World *w, Chain *c);
+/* The part may name the chain's long texts. */
+static inline void
+chain_show_texts(const Chain *c, PartView *p)
+{
+    p->longs = c->longs;
+    p->long_count = c->long_count;
+}
 LayerTable *chain_layer_table(Chain *c, u32 table_id); /* of the newest layer, found or made; NULL without memory */
 /* Target rows for an INSERT or UPDATE part, written into its bytes and its view. */
 MUST_CHECK bool chain_take_rows(World *w, Chain *c, PartView *p, u8 *bytes, Error *err);
@@ -197,6 +210,8 @@ typedef struct Tx {
     u32 part_count, part_capacity;
     PartColumn *columns;
     u32 column_capacity;
+    TextPiece *pieces;
+    u32 piece_count, piece_capacity;
     CatalogChange *changes;
     u32 change_count, change_capacity;
     ReadNote *reads;

@@ -117,8 +117,9 @@ typedef struct ReplyColumn {
 void reply_row_description(Wire *w, const ReplyColumn *columns, u32 count);
 /* Rows [first, first + count) of b as DataRow messages. */
 void reply_rows(Wire *w, const TypeFormat *f, const ReplyColumn *columns, u32 column_count, const Batch *b, u32 first, u32 count);
-/* The same appended to a buffer; false without memory. */
-bool reply_rows_to(ByteBuf *to, const TypeFormat *f, const ReplyColumn *columns, u32 column_count, const Batch *b, u32 first, u32 count);
+/* The same appended to a buffer until it holds more than stop_bytes, or a row cannot be added. How many rows; 0: the first could not, without memory or because
+ * it is longer than a message may be (then the buffer holds it). */
+u32 reply_rows_to(ByteBuf *to, const TypeFormat *f, const ReplyColumn *columns, u32 column_count, const Batch *b, u32 first, u32 count, size_t stop_bytes);
 /* Bytes made by reply_rows_to. */
 void reply_raw(Wire *w, const u8 *data, size_t len);
 

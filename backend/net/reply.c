@@ -23,10 +23,11 @@ begin(Wire *w, MsgBack type)
 static void
 finish(Wire *w, size_t at)
 {
-    if (w->out.failed || w->out.len - at > WIRE_MESSAGE_MAX) {
+    bool too_long = w->out.len - at > WIRE_MESSAGE_MAX;
+    if (w->out.failed || too_long) {
         w->out.len = at;
         w->out.failed = false;
-        err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+        err_throw(too_long ? ERR_PROGRAM_LIMIT_EXCEEDED : ERR_OUT_OF_MEMORY, "out of memory");
     }
     put_be32(w->out.data + at + 1, (u32)(w->out.len - at - 1));
     if (w->out.len > WIRE_SEND_BYTES)
@@ -233,14 +234,14 @@ reply_raw(Wire *w, const u8 *data, size_t len)
 void
 reply_rows(Wire *w, const TypeFormat *f, const ReplyColumn *columns, u32 column_count, const Batch *b, u32 first, u32 count)
 {
-    /* In steps, so that wide rows do not pile up far beyond what is sent at a time. */
-    enum { STEP = 256 };
-    for (u32 done = 0; done < count; done += STEP) {
+    for (u32 done = 0, n; done < count; done += n) {
         size_t at = w->out.len;
-        if (!reply_rows_to(&w->out, f, columns, column_count, b, first + done, MIN(count - done, (u32)STEP))) {
+        n = reply_rows_to(&w->out, f, columns, column_count, b, first + done, count - done, WIRE_SEND_BYTES);
+        if (!n) {
+            bool too_long = w->out.len - at > WIRE_MESSAGE_MAX;
             w->out.len = at;
             w->out.failed = false;
-            err_throw(ERR_OUT_OF_MEMORY, "out of memory");
+            err_throw(too_long ? ERR_PROGRAM_LIMIT_EXCEEDED : ERR_OUT_OF_MEMORY, "out of memory");
         }
         if (w->out.len > WIRE_SEND_BYTES)
             wire_flush(w);

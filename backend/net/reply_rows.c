@@ -148,7 +148,7 @@ put_row(ByteBuf *to, const TypeFormat *f, const Field *fields, u32 count, u32 ro
     head[0] = MSG_B_DATA_ROW;
     put_be16(head + 5, (u16)count);
     to->len += 7;
-    for (u32 i = 0; i < count; i++)
+    for (u32 i = 0; i < count && to->len - at <= WIRE_MESSAGE_MAX; i++)
         put_value(to, f, &fields[i], row);
     if (UNLIKELY(to->len - at > WIRE_MESSAGE_MAX))
         to->failed = true;
@@ -156,20 +156,29 @@ put_row(ByteBuf *to, const TypeFormat *f, const Field *fields, u32 count, u32 ro
         put_be32(to->data + at + 1, (u32)(to->len - at - 1));
 }
 
-bool
-reply_rows_to(ByteBuf *to, const TypeFormat *f, const ReplyColumn *columns, u32 column_count, const Batch *b, u32 first, u32 count)
+u32
+reply_rows_to(ByteBuf *to, const TypeFormat *f, const ReplyColumn *columns, u32 column_count, const Batch *b, u32 first, u32 count, size_t stop_bytes)
 {
     Field few[FIELDS_ON_STACK], *fields = few;
     ByteBuf many = {0};
     ensure(!b->sel && b->column_count >= column_count && first + count <= b->count);
     if (column_count > FIELDS_ON_STACK && !(fields = buf_reserve(&many, column_count * sizeof *fields)))
-        return false;
+        return 0;
     for (u32 i = 0; i < column_count; i++) {
         const Vec *v = &b->columns[i];
         fields[i] = (Field){.kind = field_kind(v, columns[i].type, columns[i].binary), .width = phys_width(v->phys), .type = columns[i].type, .vec = v};
     }
-    for (u32 row = first; row < first + count && !to->failed; row++)
-        put_row(to, f, fields, column_count, row);
+    u32 done = 0;
+    while (done < count && (done == 0 || to->len <= stop_bytes)) {
+        size_t at = to->len;
+        put_row(to, f, fields, column_count, first + done);
+        if (UNLIKELY(to->failed)) {
+            to->failed = done == 0;
+            to->len = done ? at : to->len;
+            break;
+        }
+        done++;
+    }
     buf_free(&many);
-    return !to->failed;
+    return done;
 }

@@ -173,7 +173,7 @@ make_room(Wire *w)
     }
     if (have == 0 && w->capacity > IN_KEEP_BYTES) {
         free(w->in);
-        w->capacity = 0;
+        w->capacity = w->start = w->end = w->next = 0;
         w->in = NULL;
     }
     if (have < w->capacity && w->capacity - have >= w->capacity / 4)
@@ -230,8 +230,11 @@ receive(Wire *w, WaitFor what)
 static bool
 receive_patiently(Wire *w, WaitFor what)
 {
-    if (w->start == w->end && what == WAIT_COMMAND)
+    if (w->start == w->end && what == WAIT_COMMAND) {
+        if (w->capacity > IN_KEEP_BYTES) /* of a long message: not to be held while idle */
+            make_room(w);
         wait_for(w, what);
+    }
     return receive(w, what);
 }
 

@@ -56,6 +56,7 @@ write_column_clear(WriteColumn *c)
         return;
     memset(c->slots, 0, ((size_t)c->slot_mask + 1) * 2);
     c->distinct = c->text_len = 0;
+    c->long_text = NULL;
 }
 
 /* ---- texts ---- */
@@ -81,10 +82,41 @@ keep_text(TxnWrite *w, WriteColumn *c, Str s)
     c->text_len += s.len;
 }
 
+static NORETURN void
+key_too_long(const TxnWrite *w, const WriteColumn *c, Str s)
+{
+    const KeyDef *k = w->def->keys;
+    for (u32 i = 0; i < w->def->key_count; i++)
+        for (u32 n = 0; n < w->def->keys[i].column_count; n++)
+            if (w->def->keys[i].columns[n] == c->number)
+                k = &w->def->keys[i];
+    err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "index row size %u exceeds maximum %d for index \"%.*s\"", s.len, (int)KEY_TEXT_BYTES, (int)k->name.len,
+              k->name.ptr);
+}
+
+/* A long one counts as another text of the part unless it is the same place in memory as the one before. */
+static u16
+long_index(TxnWrite *w, WriteColumn *c, Str s)
+{
+    if (c->long_text == s.ptr)
+        return (u16)c->long_index;
+    u32 index = c->distinct++;
+    c->lengths[index] = PART_LONG | write_long_text(w, c, s);
+    c->hashes[index] = index;
+    c->offsets[index] = c->text_len;
+    c->long_text = s.ptr;
+    c->long_index = index;
+    return (u16)index;
+}
+
 /* The part's index of a text, entered when it is new. */
 static u16
 text_index(TxnWrite *w, WriteColumn *c, Str s)
 {
+    if (UNLIKELY(c->in_key && s.len > KEY_TEXT_BYTES))
+        key_too_long(w, c, s);
+    if (UNLIKELY(s.len > w->long_from) && !c->in_key)
+        return long_index(w, c, s);
     u64 hash = hash_bytes(s.ptr, s.len);
     u32 at = (u32)hash & c->slot_mask;
     for (; c->slots[at]; at = (at + 1) & c->slot_mask) {
@@ -117,6 +149,13 @@ append_texts(TxnWrite *w, WriteColumn *c, const Vec *v, const u16 *sel, u32 firs
     }
 }
 
+void
+write_forget_longs(TxnWrite *w)
+{
+    for (u32 i = 0; w->longs && i < w->column_count; i++)
+        w->columns[i].long_text = NULL;
+}
+
 u64
 write_text_bytes(const TxnWrite *w, const Batch *b, u32 first, u32 n)
 {
@@ -125,10 +164,13 @@ write_text_bytes(const TxnWrite *w, const Batch *b, u32 first, u32 n)
         const Vec *v = &b->columns[k];
         if (w->columns[k].phys != PHYS_STR)
             continue;
+        u32 long_from = w->columns[k].in_key ? UINT32_MAX : w->long_from;
         for (u32 i = 0; i < n; i++) {
             u32 row = b->sel ? b->sel[first + i] : first + i;
-            if (!VEC_NULL(v, row))
-                sum += text_at(v, row).len + 4ull;
+            if (!VEC_NULL(v, row)) {
+                u32 len = text_at(v, row).len;
+                sum += (len > long_from ? 0 : len) + 4ull;
+            }
             if (v->is_const)
                 break;
         }

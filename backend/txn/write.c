@@ -5,8 +5,9 @@
  * Rows are appended to plain arrays of one part (at most PART_MAX_ROWS rows and PART_MAX_BYTES); a full part is encoded straight into the
  * request area and sent as PART, and the next one is staged while the walwriter judges it: its answer is collected before the area
  * is used again. What fits one part goes with the commit in one request, staged in the statement's arena (no malloc).
+ * Long texts travel before the part that names them (long.c).
  * An answer RETRY or REPLAN to an early part makes the rest of the statement's rows pointless: they are dropped and finish says so.
- * Fails by throwing: 23502, 54000 (a row larger than a part), what the walwriter answers.
+ * Fails by throwing: 23502, 54000 (too many columns for a row, long keys), what the walwriter answers.
  */
 #include "backend/txn/write.h"
 
@@ -68,6 +69,22 @@ make_room(TxnWrite *w, u32 capacity)
     w->capacity = capacity;
 }
 
+static NORETURN void
+row_too_big(void)
+{
+    err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "row is too big: without its long values a row has at most %d bytes", (int)PART_MAX_BYTES);
+}
+
+static bool
+is_in_key(const TableDef *def, u16 column)
+{
+    for (u32 k = 0; k < def->key_count; k++)
+        for (u32 i = 0; i < def->keys[k].column_count; i++)
+            if (def->keys[k].columns[i] == column)
+                return true;
+    return false;
+}
+
 /* The first rows fix what kind of part it is and which columns it has. */
 static void
 begin_kind(TxnWrite *w, PartKind kind, const u16 *columns, u32 column_count)
@@ -77,6 +94,7 @@ begin_kind(TxnWrite *w, PartKind kind, const u16 *columns, u32 column_count)
         return;
     }
     w->kind = kind;
+    w->long_from = LONG_TEXT_BYTES;
     w->column_count = column_count;
     w->columns = ARENA_ARRAY(w->arena, WriteColumn, MAX(column_count, 1u));
     w->row_bytes = kind == PART_INSERT ? 0 : 8;
@@ -90,11 +108,12 @@ begin_kind(TxnWrite *w, PartKind kind, const u16 *columns, u32 column_count)
         c->def = &w->def->columns[number];
         c->phys = (PhysType)c->def->phys;
         c->width = c->phys == PHYS_STR ? 2 : phys_width(c->phys);
+        c->in_key = is_in_key(w->def, number);
         w->row_bytes += c->width + 1;
         w->head_bytes += PADDING_PER_COLUMN;
     }
     if (w->head_bytes + w->row_bytes > PART_MAX_BYTES)
-        err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "row is too big: a row has at most %d bytes", (int)PART_MAX_BYTES);
+        row_too_big();
     w->full_capacity = MIN((u32)PART_MAX_ROWS, (u32)((PART_MAX_BYTES - w->head_bytes) / w->row_bytes));
     make_room(w, MIN((u32)SMALL_CAPACITY, w->full_capacity));
 }
@@ -138,10 +157,12 @@ static void
 post_part(TxnWrite *w, ReqKind kind, u32 flags)
 {
     Txn *t = w->txn;
+    ensure(!w->piece_records);
     if (txn_is_open(t) && !own_part_begin(txn_own(t), t->ordinal + 1, w->def->table_id, w->kind == PART_DELETE ? 0 : w->rows, w->old_rows,
                                           w->kind == PART_INSERT ? 0 : w->rows))
         err_throw(ERR_OUT_OF_MEMORY, "out of memory");
     u32 len = put_part(w);
+    w->longs = 0;
     if (kind != REQ_PART && !reads_put(t, &len))
         err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "a serializable transaction has read too many tables");
     ask_post(t, kind, flags, len, 1);
@@ -153,16 +174,17 @@ collect(TxnWrite *w)
 {
     Error error;
     Answer a = ask_collect(w->txn, &error);
-    if (a.status == ANS_STAGED && txn_is_open(w->txn) && w->kind != PART_DELETE && !a.row[0])
+    bool rows = a.status == ANS_STAGED && txn_is_open(w->txn) && !w->pieces_asked;
+    w->pieces_asked = false;
+    if (rows && w->kind != PART_DELETE && !a.row[0])
         err_throw(ERR_PROTOCOL_VIOLATION, "the walwriter did not say where the rows went");
-    if (a.status == ANS_STAGED && txn_is_open(w->txn))
+    if (rows)
         own_accept(w->txn->own, a.row, (const SlotDirShm *)(uintptr_t)a.slot);
     return ask_settle(w->txn, &a, &error);
 }
 
-/* The answer to the last part that was sent, if it is still due. */
-static void
-collect_part(TxnWrite *w)
+void
+write_collect(TxnWrite *w)
 {
     if (!w->txn->asked_seq)
         return;
@@ -174,7 +196,8 @@ collect_part(TxnWrite *w)
 static void
 send_part(TxnWrite *w)
 {
-    collect_part(w);
+    write_pieces_end(w);
+    write_collect(w);
     if (w->early == TXN_DONE)
         post_part(w, REQ_PART, 0);
     clear_staging(w);
@@ -195,15 +218,19 @@ fit_rows(TxnWrite *w, const Batch *b, u32 first, u32 want)
             n /= 2;
         if (n > 0)
             return n;
-        if (w->rows == 0)
-            err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "row is too big: a row has at most %d bytes", (int)PART_MAX_BYTES);
-        send_part(w);
+        if (w->rows > 0)
+            send_part(w);
+        else if (w->long_from > LONG_TEXT_LEAST)
+            w->long_from = LONG_TEXT_LEAST; /* of this row even short texts travel before it */
+        else
+            row_too_big();
     }
 }
 
 static void
 append(TxnWrite *w, const RowId *rows, const Batch *b, u32 count)
 {
+    write_forget_longs(w);
     for (u32 first = 0; first < count && w->early == TXN_DONE;) {
         u32 n = fit_rows(w, b, first, MIN(count - first, (u32)CHUNK_ROWS));
         if (w->early != TXN_DONE)
@@ -214,6 +241,7 @@ append(TxnWrite *w, const RowId *rows, const Batch *b, u32 count)
             write_column_append(w, &w->columns[i], &b->columns[i], b->sel, first, n);
         w->rows += n;
         first += n;
+        w->long_from = LONG_TEXT_BYTES;
     }
 }
 
@@ -282,7 +310,8 @@ static TxnOutcome
 finish(TxnWrite *w)
 {
     ensure(w->rows > 0 || !w->sent || w->early != TXN_DONE);
-    collect_part(w);
+    write_pieces_end(w);
+    write_collect(w);
     if (w->early != TXN_DONE)
         return w->early;
     return txn_is_open(w->txn) ? finish_staged(w) : finish_commit(w);

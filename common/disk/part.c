@@ -94,6 +94,8 @@ read_texts(Pieces *p, u32 rows, PartColumn *c)
     u64 sum = 0;
     for (u32 i = 0; i < distinct; i++) {
         u32 len = get_le32(lengths + (size_t)i * 4);
+        if (len & PART_LONG)
+            continue;
         if (len > text_bytes - sum)
             return false;
         sum += len;
@@ -107,13 +109,19 @@ read_texts(Pieces *p, u32 rows, PartColumn *c)
 }
 
 bool
-part_texts_are_text(const PartColumn *c)
+part_text_is_text(Str s)
 {
-    const u8 *at = (const u8 *)c->texts;
-    for (u32 i = 0; i < c->distinct; at += c->lengths[i], i++)
-        if (!utf8_valid(at, c->lengths[i]) || (c->lengths[i] && memchr(at, 0, c->lengths[i])))
-            return false;
-    return true;
+    return utf8_valid((const u8 *)s.ptr, s.len) && !(s.len && memchr(s.ptr, 0, s.len));
+}
+
+LongText *
+part_long(const PartView *p, const PartColumn *c, u32 i)
+{
+    u32 number = c->lengths[i] & ~PART_LONG;
+    if (!(c->lengths[i] & PART_LONG) || number == 0 || number > p->long_count)
+        return NULL;
+    LongText *l = &p->longs[number - 1];
+    return l->have == l->len && l->table_id == p->table_id && l->column == c->column ? l : NULL;
 }
 
 static bool
@@ -206,6 +214,37 @@ part_set_rows(u8 *data, u32 first_count, u64 first_row, u64 second_row)
     put_le64(data + 32, second_row);
 }
 
+/* ---- pieces of long texts ---- */
+
+bool
+text_piece_read(const u8 *data, u32 len, TextPiece *ret)
+{
+    if (len <= TEXT_PIECE_HEAD_BYTES || len > PART_MAX_BYTES)
+        return false;
+    TextPiece t = {.table_id = get_le32(data), .schema_version = get_le32(data + 4), .column = get_le16(data + 8), .number = get_le32(data + 12),
+                   .whole = get_le32(data + 16), .offset = get_le32(data + 20), .len = get_le32(data + 24), .bytes = data + TEXT_PIECE_HEAD_BYTES};
+    if (get_le16(data + 10) || get_le32(data + 28) || t.number == 0 || t.number >= PART_LONG || t.whole > TEXT_WHOLE_MAX ||
+        t.len != len - TEXT_PIECE_HEAD_BYTES || t.offset > t.whole || t.len > t.whole - t.offset)
+        return false;
+    *ret = t;
+    return true;
+}
+
+void
+text_piece_write(const TextPiece *t, u8 *to)
+{
+    put_le32(to, t->table_id);
+    put_le32(to + 4, t->schema_version);
+    put_le16(to + 8, t->column);
+    put_le16(to + 10, 0);
+    put_le32(to + 12, t->number);
+    put_le32(to + 16, t->whole);
+    put_le32(to + 20, t->offset);
+    put_le32(to + 24, t->len);
+    put_le32(to + 28, 0);
+    memcpy(to + TEXT_PIECE_HEAD_BYTES, t->bytes, t->len);
+}
+
 /* ---- writing ---- */
 
 static u64
@@ -213,7 +252,7 @@ texts_bytes(const PartColumn *c)
 {
     u64 sum = 0;
     for (u32 i = 0; i < c->distinct; i++)
-        sum += c->lengths[i];
+        sum += part_text_bytes(c, i);
     return sum;
 }
 

@@ -82,6 +82,11 @@ report(const char *what)
 
 /* ---- making logs ---- */
 
+static const u16 KINDS[] = {
+#define WAL_RECORD(number, symbol, what) number,
+#include "common/disk/walrec.def"
+};
+
 /* A frame of one to four records of every kind in turn; payloads are chance. */
 static u32
 make_frame(u8 *to, u32 *kind)
@@ -91,7 +96,7 @@ make_frame(u8 *to, u32 *kind)
         u32 n = chance() % 16 == 0 ? (u32)(chance() % 9000) : (u32)(chance() % 300);
         for (u32 k = 0; k < n; k++)
             to[len + RECORD_HEAD_BYTES + k] = chance() % 8 ? (u8)chance() ^ flavour : 0;
-        len += record_frame(to + len, (u16)(*kind % 19 + 1), 0, n);
+        len += record_frame(to + len, KINDS[*kind % COUNT_OF(KINDS)], 0, n);
         ++*kind;
     }
     return len;
@@ -186,7 +191,7 @@ make_log(u64 bytes, u32 depth, bool sealed, u32 hanging, u32 frames_max)
     l.image = io_sim_file(l.io, l.name, &l.size);
     learn_groups(&l);
     l.acked = acked + sealed;
-    ensure(kind >= 19 && l.count == acked + hanging + sealed);
+    ensure(kind >= COUNT_OF(KINDS) && l.count == acked + hanging + sealed);
     free(frame);
     return l;
 }

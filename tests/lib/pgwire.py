@@ -34,14 +34,24 @@ class Connection:
 
     def read(self):
         """The next message: (kind, body); errors are returned, not raised."""
-        while len(self.buffer) < 5 or len(self.buffer) < 1 + struct.unpack("!I", self.buffer[1:5])[0]:
-            more = self.socket.recv(1 << 16)
-            if not more:
-                raise ConnectionError("the server closed the connection")
-            self.buffer += more
+        self.receive(5)
         n = 1 + struct.unpack("!I", self.buffer[1:5])[0]
+        self.receive(n)
         kind, body, self.buffer = self.buffer[:1], self.buffer[5:n], self.buffer[n:]
         return kind, body
+
+    def receive(self, want):
+        """At least so many bytes in the buffer."""
+        have, pieces = len(self.buffer), [self.buffer]
+        while have < want:
+            more = self.socket.recv(min(max(want - have, 1 << 16), 1 << 22))
+            if not more:
+                self.buffer = b"".join(pieces)
+                raise ConnectionError("the server closed the connection")
+            pieces.append(more)
+            have += len(more)
+        if len(pieces) > 1:
+            self.buffer = b"".join(pieces)
 
     def messages(self, until=b"Z"):
         """All messages up to and including one of `until`."""

@@ -62,10 +62,10 @@ put_part(u8 *to, u32 at, PartKind kind, u32 id, u32 rows)
     static i32 ns[64];
     static u8 indexes[64], nulls[64];
     static u64 old[64];
-    static const u32 LENGTHS[2] = {3, 5};
+    static u32 lengths[2] = {3, 5};
     PartColumn c[3] = {{.column = 0, .phys = PHYS_I64, .values = ids},
                        {.column = 1, .phys = PHYS_I32, .values = ns, .null_bytes = nulls},
-                       {.column = 2, .phys = PHYS_STR, .distinct = 2, .lengths = LENGTHS, .texts = "abcdefgh", .indexes = indexes, .index_width = 1}};
+                       {.column = 2, .phys = PHYS_STR, .distinct = 2, .lengths = lengths, .texts = "abcdefgh", .indexes = indexes, .index_width = 1}};
     for (u32 i = 0; i < rows; i++) {
         ids[i] = below(3000);
         ns[i] = (i32)random_u64();
@@ -74,6 +74,7 @@ put_part(u8 *to, u32 at, PartKind kind, u32 id, u32 rows)
         old[i] = ROW_ID(below(4) ? 1 + below(2) : STAGED_BLOCK | below(SLOTS), below(below(2) ? 200 : 20));
     }
     PartView p = {.kind = kind, .table_id = id, .schema_version = 1, .row_count = rows, .columns = c, .column_count = 3, .old_rows = old};
+    lengths[1] = below(4) ? 5 : PART_LONG | (1 + below(3));
     if (kind == PART_UPDATE) {
         p.columns = c + 1;
         p.column_count = 1;
@@ -81,6 +82,28 @@ put_part(u8 *to, u32 at, PartKind kind, u32 id, u32 rows)
         p.column_count = 0;
     u32 len = part_write(&p, to + at + RECORD_HEAD_BYTES);
     return at + record_frame(to + at, (u16)kind, 0, len);
+}
+
+/* Pieces of long texts, most of them where they belong: what follows the piece before. */
+static u32
+put_pieces(u8 *to, u32 id)
+{
+    static u8 text[40000];
+    static u32 number = 1, offset;
+    u32 len = 0, whole = 60000;
+    memset(text, below(10) ? 'x' : 0xff, sizeof text);
+    for (u32 n = 1 + below(3); n > 0; n--) {
+        if (below(12) == 0 || offset == whole) {
+            number = below(3) ? number + 1 : 1 + below(3);
+            offset = 0;
+        }
+        TextPiece t = {.table_id = id, .schema_version = 1, .column = below(12) ? 2 : (u16)below(5), .number = number, .whole = whole, .offset = offset,
+                       .len = MIN(1 + below(sizeof text), whole - offset), .bytes = text};
+        text_piece_write(&t, to + len + RECORD_HEAD_BYTES);
+        len += record_frame(to + len, WAL_TEXT_PIECE, 0, TEXT_PIECE_HEAD_BYTES + t.len);
+        offset += t.len;
+    }
+    return len;
 }
 
 /* ---- tests ---- */
@@ -91,6 +114,8 @@ make_request(u8 *to, const u32 tables[2], u32 records_max)
 {
     bool rows = below(4) != 0;
     u32 len = 0;
+    if (below(6) == 0)
+        return put_pieces(to, tables[below(2)]);
     for (u32 n = 1 + below(records_max); n > 0; n--) {
         u32 id = below(8) ? tables[below(2)] : below(4) ? below(200) : (u32)random_u64();
         switch (rows ? 6 : below(6)) {

@@ -68,7 +68,7 @@ START_TEST(part_reads_back_what_was_written)
         ck_assert_mem_eq(out.columns[0].values, INTS, sizeof INTS);
         ck_assert_mem_eq(out.columns[1].null_bytes, NULLS, ROWS);
         u32 offsets[3] = {0, 3, 3};
-        ck_assert(str_eq(part_text(&out.columns[2], part_index(&out.columns[2], 3), offsets), STR_LIT("d\xc3\xa4xy")));
+        ck_assert(str_eq(part_text(&out, &out.columns[2], part_index(&out.columns[2], 3), offsets), STR_LIT("d\xc3\xa4xy")));
         part_set_rows(bytes, 2, 0x40000, 0x50000);
         ck_assert(part_read(kind, bytes, len, columns, PART_MAX_COLUMNS, &out, &err));
         ck_assert_uint_eq(out.first_count, 2);
@@ -113,7 +113,7 @@ walk(const PartView *v)
             sum += ((const u8 *)c->values)[i];
         u64 text = 0;
         for (u32 i = 0; i < c->distinct; i++)
-            for (u32 j = 0; j < c->lengths[i]; j++)
+            for (u32 j = 0; j < part_text_bytes(c, i); j++)
                 sum += (u8)c->texts[text++];
         for (u32 i = 0; c->phys == PHYS_STR && i < v->row_count; i++)
             ck_assert_uint_lt(part_index(c, i), MAX(c->distinct, 1u));
@@ -152,17 +152,79 @@ START_TEST(part_every_byte_changed)
 }
 END_TEST
 
+static bool
+texts_are_text(const PartView *p)
+{
+    const PartColumn *c = &p->columns[2];
+    const char *at = c->texts;
+    for (u32 i = 0; i < c->distinct; at += part_text_bytes(c, i), i++)
+        if (!part_text_is_text(part_str(p, c, i, at)))
+            return false;
+    return true;
+}
+
+/* A part names a long text by its number: it is found when it is whole and for that column. */
+START_TEST(part_names_long_texts)
+{
+    static const u32 lengths[3] = {3, PART_LONG | 2, 5};
+    PartColumn c[4];
+    PartView in = sample_part(PART_INSERT, c), out;
+    Error err;
+    char first[] = "first", second[] = "second one";
+    LongText longs[2] = {{.table_id = 16384, .column = 3, .len = 5, .have = 5, .text = first},
+                         {.table_id = 16384, .column = 3, .len = 10, .have = 10, .text = second}};
+    c[2].lengths = lengths;
+    u32 len = part_write(&in, bytes);
+    ck_assert_uint_eq(len, part_bytes(&in));
+    ck_assert_msg(part_read(PART_INSERT, bytes, len, columns, PART_MAX_COLUMNS, &out, &err), "%s", err.message);
+    ck_assert_ptr_null(part_long(&out, &out.columns[2], 1));
+    out.longs = longs;
+    out.long_count = 1;
+    ck_assert_ptr_null(part_long(&out, &out.columns[2], 1));
+    out.long_count = 2;
+    ck_assert_ptr_eq(part_long(&out, &out.columns[2], 1), &longs[1]);
+    ck_assert_ptr_null(part_long(&out, &out.columns[2], 0));
+    ck_assert(str_eq(part_str(&out, &out.columns[2], 1, out.columns[2].texts + 3), STR_LIT("second one")));
+    ck_assert(str_eq(part_str(&out, &out.columns[2], 2, out.columns[2].texts + 3), STR_LIT("d\xc3\xa4xy")));
+    longs[1].have = 9;
+    ck_assert_ptr_null(part_long(&out, &out.columns[2], 1));
+    longs[1].have = 10;
+    longs[1].column = 2;
+    ck_assert_ptr_null(part_long(&out, &out.columns[2], 1));
+}
+END_TEST
+
+START_TEST(pieces_of_texts)
+{
+    TextPiece in = {.table_id = 16384, .schema_version = 3, .column = 7, .number = 2, .whole = 1000, .offset = 990, .len = 10, .bytes = (const u8 *)"0123456789"}, out;
+    u8 copy[TEXT_PIECE_HEAD_BYTES + 10];
+    text_piece_write(&in, bytes);
+    ck_assert(text_piece_read(bytes, sizeof copy, &out));
+    ck_assert(out.table_id == 16384 && out.schema_version == 3 && out.column == 7 && out.number == 2 && out.whole == 1000 && out.offset == 990 && out.len == 10);
+    ck_assert_int_eq(memcmp(out.bytes, "0123456789", 10), 0);
+    for (u32 len = 0; len < sizeof copy; len++)
+        ck_assert(!text_piece_read(bytes, len, &out));
+    for (u32 i = 0; i < sizeof copy; i++)
+        for (u32 v = 0; v < 256; v++) {
+            memcpy(copy, bytes, sizeof copy);
+            copy[i] = (u8)v;
+            if (text_piece_read(copy, sizeof copy, &out))
+                ck_assert(out.len == 10 && out.number > 0 && (u64)out.offset + out.len <= out.whole && out.whole <= TEXT_WHOLE_MAX);
+        }
+}
+END_TEST
+
 START_TEST(part_text_must_be_text)
 {
     PartColumn c[4];
     PartView in = sample_part(PART_INSERT, c), out;
     Error err;
     c[2].texts = "ab\0d\xc3\xa4xy";
-    ck_assert(part_read(PART_INSERT, bytes, part_write(&in, bytes), columns, PART_MAX_COLUMNS, &out, &err) && !part_texts_are_text(&columns[2]));
+    ck_assert(part_read(PART_INSERT, bytes, part_write(&in, bytes), columns, PART_MAX_COLUMNS, &out, &err) && !texts_are_text(&out));
     c[2].texts = "abcd\xc3xyz";
-    ck_assert(part_read(PART_INSERT, bytes, part_write(&in, bytes), columns, PART_MAX_COLUMNS, &out, &err) && !part_texts_are_text(&columns[2]));
+    ck_assert(part_read(PART_INSERT, bytes, part_write(&in, bytes), columns, PART_MAX_COLUMNS, &out, &err) && !texts_are_text(&out));
     c[2].texts = "abcd\xc3\xa4yz";
-    ck_assert(part_read(PART_INSERT, bytes, part_write(&in, bytes), columns, PART_MAX_COLUMNS, &out, &err) && part_texts_are_text(&columns[2]));
+    ck_assert(part_read(PART_INSERT, bytes, part_write(&in, bytes), columns, PART_MAX_COLUMNS, &out, &err) && texts_are_text(&out));
     static const u8 beyond[ROWS] = {0, 0, 3, 2, 1};
     c[2].texts = "abcdefgh";
     c[2].indexes = beyond;
@@ -284,6 +346,8 @@ main(void)
     tcase_add_test(t, part_every_cut_is_refused);
     tcase_add_test(t, part_every_byte_changed);
     tcase_add_test(t, part_text_must_be_text);
+    tcase_add_test(t, part_names_long_texts);
+    tcase_add_test(t, pieces_of_texts);
     tcase_add_test(t, commit_reads_back);
     tcase_add_test(t, records_walk_to_the_end);
     tcase_add_test(t, catalog_records_read_back_and_refuse_damage);
