@@ -3,7 +3,7 @@
  *    Tables, roles and rights in the root being made: definitions copied into the world, both trees copied along the path.
  *
  * A node that this publish made already (birth) is changed in place, any other is copied and the old one retired. Nothing is visible before
- * world_publish. A definition is one piece: TableDef, columns, keys, rights, names.
+ * world_publish. A definition is one piece: TableDef, columns, keys, checks, rights, texts.
  *
  * Tables of open transactions are hidden: they have a TableWork under their id and stand in no tree. Whoever else names them is turned away
  * by the judge; of a table that was truncated all others see what its TableWork replaces, which nobody can change meanwhile (its lock).
@@ -56,11 +56,14 @@ copy_str(char *at, Str from, Str *ret)
 static u64
 def_bytes(const TableDef *d, u32 acl_count)
 {
-    u64 n = sizeof *d + d->column_count * sizeof(ColumnDef) + d->key_count * sizeof(KeyDef) + acl_count * sizeof(AclItem) + d->name.len;
+    u64 n = sizeof *d + d->column_count * sizeof(ColumnDef) + d->key_count * sizeof(KeyDef) + acl_count * sizeof(AclItem) +
+            d->check_count * sizeof(CheckDef) + d->name.len;
     for (u32 c = 0; c < d->column_count; c++)
         n += d->columns[c].name.len + d->columns[c].default_text.len;
     for (u32 k = 0; k < d->key_count; k++)
         n += d->keys[k].name.len;
+    for (u32 i = 0; i < d->check_count; i++)
+        n += d->checks[i].column_count * sizeof(u16) + d->checks[i].name.len + d->checks[i].text.len;
     return n;
 }
 
@@ -71,15 +74,25 @@ fill_def(TableDef *d, const TableDef *from, const AclItem *acl, u32 acl_count)
     *d = *from;
     ColumnDef *columns = (ColumnDef *)(d + 1);
     KeyDef *keys = (KeyDef *)(columns + d->column_count);
-    AclItem *items = (AclItem *)(keys + d->key_count);
-    char *text = (char *)(items + acl_count);
+    CheckDef *checks = (CheckDef *)(keys + d->key_count);
+    AclItem *items = (AclItem *)(checks + d->check_count);
+    u16 *numbers = (u16 *)(items + acl_count);
     memcpy(columns, from->columns, d->column_count * sizeof *columns);
     if (d->key_count)
         memcpy(keys, from->keys, d->key_count * sizeof *keys);
     if (acl_count)
         memcpy(items, acl, acl_count * sizeof *items);
+    for (u32 i = 0; i < d->check_count; i++) {
+        checks[i] = from->checks[i];
+        checks[i].columns = numbers;
+        if (checks[i].column_count)
+            memcpy(numbers, from->checks[i].columns, checks[i].column_count * sizeof *numbers);
+        numbers += checks[i].column_count;
+    }
+    char *text = (char *)numbers;
     d->columns = columns;
     d->keys = keys;
+    d->checks = checks;
     d->acl = items;
     d->acl_count = acl_count;
     text = copy_str(text, from->name, &d->name);
@@ -89,6 +102,10 @@ fill_def(TableDef *d, const TableDef *from, const AclItem *acl, u32 acl_count)
     }
     for (u32 k = 0; k < d->key_count; k++)
         text = copy_str(text, from->keys[k].name, &keys[k].name);
+    for (u32 i = 0; i < d->check_count; i++) {
+        text = copy_str(text, from->checks[i].name, &checks[i].name);
+        text = copy_str(text, from->checks[i].text, &checks[i].text);
+    }
     return d;
 }
 

@@ -207,7 +207,21 @@ judge_table_change(const Ask *a, const CatalogChange *c)
     return take(a, (LockTag){id, LOCK_TABLE, 0, 0}, LOCK_TABLE_ACCESS_EXCLUSIVE);
 }
 
-/* Whether rows of one are rows of the other, and their keys. Names and DEFAULT are free. (Blocks of a NOT NULL column have no room for NULLs.) */
+/* A CHECK holds for all rows that are there, as the statement has seen: it may not have missed any. */
+static bool
+vouches_for_rows(const TableDef *old, const TableDef *new)
+{
+    for (u32 i = 0; i < new->check_count; i++) {
+        bool known = new->checks[i].not_valid;
+        for (u32 k = 0; k < old->check_count && !known; k++)
+            known = !old->checks[k].not_valid && str_eq(old->checks[k].text, new->checks[i].text);
+        if (!known)
+            return true;
+    }
+    return false;
+}
+
+/* Whether rows of one are rows of the other, and their keys. Names, DEFAULT and CHECK are free. (Blocks of a NOT NULL column have no room for NULLs.) */
 static bool
 same_rows(const TableDef *old, const TableDef *new)
 {
@@ -253,8 +267,8 @@ judge_alter_table(const Ask *a, const CatalogChange *c)
         j = take_name(a, NAME_OF_TABLE, t.name);
     if (j == JUDGED_YES && renamed && staged_find_table(a->w, a->tx, t.name))
         return refused(a, ERR_DUPLICATE_TABLE, "relation \"%s\" already exists", t.name);
-    if (j == JUDGED_YES && c->kind == WAL_REBUILD_TABLE && (a->tx->flags & REQ_FLAG_SNAPSHOT) && a->tx->version &&
-        reads_changed_since(a->w, t.table_id, a->tx->version)) { /* the rows that it would lose, or bring back */
+    if (j == JUDGED_YES && (c->kind == WAL_REBUILD_TABLE || vouches_for_rows(old, &t)) && (a->tx->flags & REQ_FLAG_SNAPSHOT) && a->tx->version &&
+        reads_changed_since(a->w, t.table_id, a->tx->version)) { /* the rows that it would lose, bring back, or has not checked */
         error_set(a->err, ERR_SERIALIZATION_FAILURE, "could not serialize access due to concurrent update");
         return JUDGED_ERROR;
     }

@@ -41,6 +41,9 @@ typedef struct Writer {
     Eval where;           /* COPY: expr NULL: none */
     VecBuf *kept;
     u64 rows;
+    u32 check_count;
+    const BCheck *checks;
+    Eval *check_evals;
     Returning *returning; /* NULL: none */
     Seen *seen;           /* UPDATE … FROM, DELETE … USING; NULL: a row comes once */
 } Writer;
@@ -230,6 +233,49 @@ keep_returning(Writer *w, const Batch *b)
     rows_append(worker, worker->arena, &r->store, &out);
 }
 
+/* ---- CHECK ---- */
+
+static void
+open_checks(Writer *w, const Plan *plan)
+{
+    Worker *worker = &w->exec->workers[0];
+    w->check_count = plan->stmt->check_count;
+    w->checks = plan->stmt->checks;
+    w->check_evals = ARENA_ARRAY(worker->arena, Eval, w->check_count);
+    for (u32 i = 0; i < w->check_count; i++)
+        eval_open(&w->check_evals[i], worker, &plan->checks[i]);
+}
+
+/* The first of `count` rows for which it is false: NULL is as good as true. */
+static u32
+first_false(const Vec *v, u32 count)
+{
+    const u8 *truth = v->data;
+    if (v->is_const)
+        return !VEC_NULL(v, 0) && !truth[0] ? 0 : count;
+    if (!memchr(truth, 0, count))
+        return count;
+    for (u32 i = 0; i < count; i++)
+        if (!truth[i] && !VEC_NULL(v, i))
+            return i;
+    return count;
+}
+
+/* A row that breaks a CHECK is the error of txn_insert and txn_update: they know what else may be wrong with it, and its values. */
+static void
+look_at_checks(Writer *w, const Batch *b)
+{
+    u32 first = b->count;
+    for (u32 i = 0; i < w->check_count && first; i++) {
+        Vec truth;
+        eval_run(&w->check_evals[i], &w->exec->workers[0], b, &truth);
+        u32 at = first_false(&truth, first);
+        if (at < first)
+            txn_note_broken(w->write, at, w->checks[i].name);
+        first = at;
+    }
+}
+
 static void
 write_batch(Writer *w, const BStmt *stmt, const Batch *all)
 {
@@ -237,18 +283,19 @@ write_batch(Writer *w, const BStmt *stmt, const Batch *all)
     const Batch *b = &first;
     if (!b->count)
         return;
-    if (w->returning)
-        keep_returning(w, b);
     w->rows += b->count;
     if (stmt->kind == BST_DELETE) {
         txn_delete(w->write, b->columns[0].data, b->count);
-        return;
+    } else {
+        look_at_checks(w, b);
+        shape_batch(w, b, &shaped);
+        if (stmt->kind == BST_UPDATE)
+            txn_update(w->write, b->columns[0].data, w->columns, w->column_count, &shaped);
+        else
+            txn_insert(w->write, &shaped);
     }
-    shape_batch(w, b, &shaped);
-    if (stmt->kind == BST_UPDATE)
-        txn_update(w->write, b->columns[0].data, w->columns, w->column_count, &shaped);
-    else
-        txn_insert(w->write, &shaped);
+    if (w->returning)
+        keep_returning(w, b);
 }
 
 static TxnOutcome
@@ -277,6 +324,7 @@ run_once(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returning
     }
     if (stmt->kind != BST_INSERT && stmt->query->rel_count > 1)
         w.seen = ARENA_NEW(e->arena, Seen);
+    open_checks(&w, plan);
     if (plan->returning)
         open_returning(&w, plan);
     Batch b;
@@ -332,6 +380,34 @@ lock_altered(ExecContext *ctx, u32 table_id)
     return t ? txn_lock_table(ctx->txn, table_id, table_def(t)->schema_version, TABLE_LOCK_ACCESS_EXCLUSIVE, LOCK_WAIT) : TXN_REPLAN;
 }
 
+/* Rows that are there and break a CHECK: there must be none. */
+static void
+refuse_broken(Exec *e, const Plan *plan)
+{
+    Pull *pull = pull_open(e, plan->root);
+    Batch b;
+    while (pull_next(pull, &b))
+        for (u32 i = 0; b.count && i < plan->stmt->check_count; i++)
+            if (first_false(&b.columns[i], 1) == 0)
+                txn_throw_broken(plan->stmt->create, plan->stmt->checks[i].name);
+}
+
+/* The rows stay as they are; they are looked at when nobody else can change them. */
+static TxnOutcome
+alter_definition(ExecContext *ctx, const Plan *plan)
+{
+    const BStmt *stmt = plan->stmt;
+    if (stmt->query) {
+        TxnOutcome outcome = txn_lock_altered(ctx->txn, stmt->table_id, stmt->schema_version);
+        if (outcome != TXN_DONE)
+            return outcome;
+        Exec *e = exec_new(ctx, plan);
+        refuse_broken(e, plan);
+        exec_close(e);
+    }
+    return txn_alter_table(ctx->txn, stmt->create);
+}
+
 /* The table gets its new definition first and is filled from what it was: nobody else can change it then. */
 static TxnOutcome
 alter_table(ExecContext *ctx, const Plan *plan)
@@ -340,8 +416,8 @@ alter_table(ExecContext *ctx, const Plan *plan)
     const TableShm *empty;
     if (!stmt->create) /* nothing changes, and the binder left notices; or somebody who is at it makes another table of it */
         return stmt->table_id ? lock_altered(ctx, stmt->table_id) : TXN_DONE;
-    if (!stmt->query)
-        return txn_alter_table(ctx->txn, stmt->create);
+    if (!stmt->rewrites)
+        return alter_definition(ctx, plan);
     TxnOutcome outcome = txn_rebuild_table(ctx->txn, stmt->create, &empty);
     if (outcome != TXN_DONE)
         return outcome;
@@ -350,6 +426,7 @@ alter_table(ExecContext *ctx, const Plan *plan)
     Writer w;
     Batch b;
     open_insert(&w, e, empty, stmt);
+    open_checks(&w, plan);
     while (pull_next(pull, &b))
         write_batch(&w, stmt, &b);
     outcome = txn_write_finish(w.write);
@@ -414,6 +491,7 @@ exec_copy_begin(ExecContext *ctx, const Plan *plan)
         eval_open(&c->writer.where, &e->workers[0], plan->copy_where);
         c->writer.kept = ARENA_ARRAY(e->arena, VecBuf, c->writer.column_count + 1);
     }
+    open_checks(&c->writer, plan);
     for (u32 i = 0; i < plan->stmt->default_count; i++)
         eval_open(&c->writer.defaults[plan->stmt->defaults[i].attribute - 1], &e->workers[0], &plan->defaults[i]);
     return c;
@@ -452,6 +530,7 @@ exec_copy_rows(ExecCopy *c, const Batch *b, const u8 *const *defaults)
     if (w->where.expr)
         keep_wanted(w, &shaped);
     w->rows += shaped.count;
+    look_at_checks(w, &shaped);
     txn_insert(w->write, &shaped);
 }
 

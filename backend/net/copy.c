@@ -221,14 +221,14 @@ throw_at_line(CopyIn *c, const Line *line, Error *err, bool with_text)
     err_rethrow(err);
 }
 
-/* A key that is there twice is found when the rows are written: its line is not known. */
+/* A key that is there twice and a row that breaks a CHECK are found when rows are written, many at once: the line is not known. */
 void
 copy_add_context(void *of, Error *err)
 {
     CopyIn *c = of;
     if (c->told)
         return;
-    if (err->code == ERR_UNIQUE_VIOLATION) {
+    if (err->code == ERR_UNIQUE_VIOLATION || (err->code == ERR_CHECK_VIOLATION && !c->spec.row_alone)) {
         error_context(err, "COPY %s", c->spec.relation);
     } else if (c->line_start && c->handing && c->spec.kind != COPY_KIND_BINARY) {
         Line line = examine_line(c);

@@ -2,7 +2,7 @@
  * explain.c
  *    A plan as text in PostgreSQL's look, or as JSON; with figures of an execution beside the estimates.
  */
-#include "backend/plan/deparse.h"
+#include "backend/sql/deparse.h"
 #include "backend/plan/node.h"
 
 typedef struct Explain {

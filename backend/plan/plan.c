@@ -75,12 +75,12 @@ set_columns(Plan *plan, Arena *a, const BQuery *q)
 
 /* ---- RETURNING ---- */
 
-/* Where a column of RETURNING stands among the rows of the source: UPDATE and DELETE have the row id first, then the values, then what is needed of the
+/* Where a column of RETURNING or a CHECK stands among the rows of the source: UPDATE and DELETE have the row id first, then the values, then what is needed of the
  * old rows. -1: nowhere, INSERT leaves it NULL. */
 static i32
 returning_slot(const BStmt *stmt, const BExpr *e)
 {
-    u32 first = stmt->kind == BST_INSERT ? 0 : 1;
+    u32 first = stmt->kind == BST_INSERT || stmt->kind == BST_ALTER_TABLE ? 0 : 1;
     for (u32 i = 0; e->rel == 0 && stmt->kind != BST_DELETE && i < stmt->column_count; i++)
         if (stmt->columns[i] == e->column)
             return (i32)(first + i);
@@ -118,11 +118,10 @@ over_source(Planner *p, const BStmt *stmt, const BExpr *e)
     return copy;
 }
 
-static void
-plan_returning(Planner *p, Plan *plan, const BStmt *stmt)
+/* The rows of the source for that. */
+static PlanNode
+source_rows(Planner *p, const Plan *plan)
 {
-    if (!stmt->returning_count)
-        return;
     PlanNode source = *plan->root;
     source.slots = ARENA_ARRAY(p->arena, PlanSlot, source.slot_count);
     for (u32 i = 0; i < source.slot_count; i++) {
@@ -131,6 +130,15 @@ plan_returning(Planner *p, Plan *plan, const BStmt *stmt)
         source.slots[i].index = i;
         source.slots[i].nullable = true;
     }
+    return source;
+}
+
+static void
+plan_returning(Planner *p, Plan *plan, const BStmt *stmt)
+{
+    if (!stmt->returning_count)
+        return;
+    PlanNode source = source_rows(p, plan);
     plan->column_count = stmt->returning_count;
     plan->columns = ARENA_ARRAY(p->arena, PlanColumn, stmt->returning_count);
     plan->returning = ARENA_ARRAY(p->arena, PlanExpr, stmt->returning_count);
@@ -139,6 +147,18 @@ plan_returning(Planner *p, Plan *plan, const BStmt *stmt)
         plan->returning[i] = plan_expr(p, over_source(p, stmt, t->expr), &source);
         plan->columns[i] = (PlanColumn){t->name, t->expr->type, t->expr->typmod, t->typmod, t->table_oid, t->attribute};
     }
+}
+
+/* What is written must obey them. */
+static void
+plan_checks(Planner *p, Plan *plan, const BStmt *stmt)
+{
+    if (!stmt->check_count)
+        return;
+    PlanNode source = source_rows(p, plan);
+    plan->checks = ARENA_ARRAY(p->arena, PlanExpr, stmt->check_count);
+    for (u32 i = 0; i < stmt->check_count; i++)
+        plan->checks[i] = plan_expr(p, over_source(p, stmt, stmt->checks[i].expr), &source);
 }
 
 static void
@@ -152,7 +172,7 @@ plan_defaults(Planner *p, Plan *plan, const BStmt *stmt)
 
 /* Slots: the columns of relation 0. A column that is missing in the data and may not be NULL is the error of the first row. */
 static void
-plan_copy_where(Planner *p, Plan *plan, const BStmt *stmt)
+plan_copy_conditions(Planner *p, Plan *plan, const BStmt *stmt)
 {
     const TableDef *t = catalog_table(p->root, stmt->table_id);
     for (u32 c = 0; t && c < t->column_count; c++) {
@@ -161,7 +181,7 @@ plan_copy_where(Planner *p, Plan *plan, const BStmt *stmt)
             given = stmt->columns[i] == c;
         plan->copy_row_alone |= t->columns[c].not_null && !given;
     }
-    if (!stmt->copy_where || !t)
+    if ((!stmt->copy_where && !stmt->check_count) || !t)
         return;
     PlanNode source = {.kind = PN_VALUES, .slot_count = t->column_count, .slots = ARENA_ARRAY(p->arena, PlanSlot, t->column_count)};
     for (u32 c = 0; c < t->column_count; c++) {
@@ -169,6 +189,11 @@ plan_copy_where(Planner *p, Plan *plan, const BStmt *stmt)
         source.slots[c] = (PlanSlot){.leaf = LEAF_COLUMN, .column = (u16)c, .type = (TypeId)d->type, .typmod = d->typmod, .phys = (PhysType)d->phys,
                                      .scale = d->scale, .nullable = true};
     }
+    plan->checks = ARENA_ARRAY(p->arena, PlanExpr, stmt->check_count);
+    for (u32 i = 0; i < stmt->check_count; i++)
+        plan->checks[i] = plan_expr(p, stmt->checks[i].expr, &source);
+    if (!stmt->copy_where)
+        return;
     plan->copy_where = ARENA_NEW(p->arena, PlanExpr);
     *plan->copy_where = plan_expr(p, stmt->copy_where, &source);
     plan->copy_row_alone |= expr_may_fail(stmt->copy_where);
@@ -265,20 +290,24 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
         break;
     case BST_INSERT:
         plan->root = plan_insert_source(&p, stmt->query);
+        plan_checks(&p, plan, stmt);
         plan_returning(&p, plan, stmt);
         break;
     case BST_ALTER_TABLE:
         if (stmt->query)
             plan->root = plan_insert_source(&p, stmt->query);
+        if (stmt->rewrites)
+            plan_checks(&p, plan, stmt);
         break;
     case BST_UPDATE:
     case BST_DELETE:
         plan->root = plan_query_rows(&p, stmt->query, true);
+        plan_checks(&p, plan, stmt);
         plan_returning(&p, plan, stmt);
         break;
     case BST_COPY_FROM:
         plan_defaults(&p, plan, stmt);
-        plan_copy_where(&p, plan, stmt);
+        plan_copy_conditions(&p, plan, stmt);
         break;
     default:
         break;

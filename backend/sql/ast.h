@@ -234,13 +234,15 @@ typedef struct AColumnDef {
     PtrList constraints;     /* AConstraint */
 } AColumnDef;
 
-typedef enum AConstraintKind { AC_NULL, AC_NOT_NULL, AC_PRIMARY, AC_UNIQUE } AConstraintKind;
+typedef enum AConstraintKind { AC_NULL, AC_NOT_NULL, AC_PRIMARY, AC_UNIQUE, AC_CHECK } AConstraintKind;
 typedef struct AConstraint {
     AConstraintKind kind;
     u32 at;
     Str name; /* len 0: to be chosen */
     u32 column_count; /* 0 in a column constraint */
     Str *columns;
+    AExpr *check;
+    bool not_valid, no_inherit;
 } AConstraint;
 
 /* A table of VACUUM or ANALYZE. */
@@ -252,7 +254,7 @@ typedef struct AVacuumed {
 
 typedef enum AAlterKind {
     AA_ADD_COLUMN, AA_DROP_COLUMN, AA_SET_DEFAULT, AA_DROP_DEFAULT, AA_SET_NOT_NULL, AA_DROP_NOT_NULL, AA_ADD_KEY, AA_DROP_CONSTRAINT,
-    AA_RENAME_TABLE, AA_RENAME_COLUMN, AA_RENAME_CONSTRAINT,
+    AA_RENAME_TABLE, AA_RENAME_COLUMN, AA_RENAME_CONSTRAINT, AA_ADD_CHECK, AA_VALIDATE,
 } AAlterKind;
 /* One action of ALTER TABLE. */
 typedef struct AAlter {
@@ -260,7 +262,7 @@ typedef struct AAlter {
     Str name, new_name; /* of the column or constraint; RENAME */
     bool if_exists;     /* IF [NOT] EXISTS */
     AColumnDef *column; /* ADD COLUMN */
-    AConstraint *key;   /* ADD PRIMARY KEY, UNIQUE */
+    AConstraint *constraint; /* ADD PRIMARY KEY, UNIQUE, CHECK */
     AExpr *expr;        /* SET DEFAULT */
     Str text;
 } AAlter;

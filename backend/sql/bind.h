@@ -44,7 +44,7 @@ typedef struct Binder {
 /* Where an expression stands, for messages and for what is allowed there. */
 typedef enum BindPlace {
     PLACE_TARGET, PLACE_WHERE, PLACE_ON, PLACE_GROUP, PLACE_HAVING, PLACE_ORDER, PLACE_LIMIT, PLACE_OFFSET, PLACE_VALUES, PLACE_SET,
-    PLACE_FILTER, PLACE_RETURNING, PLACE_DEFAULT, PLACE_COPY_WHERE, PLACE_EXECUTE, PLACE_FUNCTION,
+    PLACE_FILTER, PLACE_RETURNING, PLACE_DEFAULT, PLACE_COPY_WHERE, PLACE_EXECUTE, PLACE_FUNCTION, PLACE_CHECK,
 } BindPlace;
 
 typedef struct NsColumn {
@@ -169,6 +169,15 @@ const AExpr *bind_find_subquery(const AExpr *e);
 Str bind_new_default(Binder *b, const ColumnDef *c, const AExpr *e, Str text);
 /* The DEFAULT of a column as an expression of its type; NULL when it has none. */
 BExpr *bind_default(Binder *b, const TableDef *t, u16 column);
+
+/* ---- bind_check.c ---- */
+/* A new CHECK over the columns of t: everything but its name. Throws what is no CHECK. */
+CheckDef bind_new_check(Binder *b, const TableDef *t, const AConstraint *c);
+/* The same CHECK over t, whose columns may have other types or, where `old` is not t, other names; from: the old column of each of t, -1 none. */
+CheckDef bind_moved_check(Binder *b, const TableDef *old, const TableDef *t, const i32 *from, const CheckDef *c);
+BExpr *bind_check(Binder *b, const TableDef *t, const CheckDef *c);
+/* What new rows of t must obey, into the statement; of an UPDATE that changes to->columns only. */
+void bind_checks(Binder *b, BStmt *to, const TableDef *t);
 
 /* ---- bind_sub.c ---- */
 /* A column of an outer query, captured by the scope's frame; NULL: none has it. */

@@ -15,7 +15,9 @@ typedef struct Alter {
     NewTable n;
     i32 *from;       /* of each column, the old one; -1: it is new */
     u32 old_keys;    /* keys that were there before */
-    bool changed, rebuilt;
+    bool changed, rebuilt, renamed; /* renamed: a column */
+    u32 verify_count;
+    Str *verify;     /* checks that the rows that are there must obey, in the order of the actions */
 } Alter;
 
 /* ---- columns ---- */
@@ -87,6 +89,33 @@ add_column(Alter *a, const AAlter *x)
 }
 
 static void
+drop_check(Alter *a, u32 check)
+{
+    memmove(a->n.checks + check, a->n.checks + check + 1, (a->n.def->check_count - check - 1u) * sizeof *a->n.checks);
+    a->n.def->check_count--;
+    a->n.old_checks--;
+    a->changed = true;
+}
+
+/* Checks with the column go; the others know it by number. */
+static void
+drop_from_checks(Alter *a, u32 column)
+{
+    for (u32 c = a->n.def->check_count; c-- > 0;) {
+        CheckDef *check = &a->n.checks[c];
+        u16 *numbers = ARENA_ARRAY(a->b->arena, u16, check->column_count);
+        bool has = false;
+        for (u32 i = 0; i < check->column_count; i++) {
+            has |= check->columns[i] == column;
+            numbers[i] = (u16)(check->columns[i] - (check->columns[i] > column));
+        }
+        check->columns = numbers;
+        if (has)
+            drop_check(a, c);
+    }
+}
+
+static void
 drop_key(Alter *a, u32 key)
 {
     memmove(a->n.keys + key, a->n.keys + key + 1, (a->n.def->key_count - key - 1) * sizeof *a->n.keys);
@@ -95,7 +124,7 @@ drop_key(Alter *a, u32 key)
     a->rebuilt = true;
 }
 
-/* Its keys go with it; the others know it by number. */
+/* Its keys and checks go with it; the others know it by number. */
 static void
 drop_column(Alter *a, const AAlter *x)
 {
@@ -120,6 +149,7 @@ drop_column(Alter *a, const AAlter *x)
     for (u32 k = 0; k < def->key_count; k++)
         for (u32 i = 0; i < a->n.keys[k].column_count; i++)
             a->n.keys[k].columns[i] -= a->n.keys[k].columns[i] > column;
+    drop_from_checks(a, column);
     u32 behind = def->column_count - column - 1u;
     memmove(a->n.columns + column, a->n.columns + column + 1, behind * sizeof *a->n.columns);
     memmove(a->from + column, a->from + column + 1, behind * sizeof *a->from);
@@ -158,13 +188,56 @@ find_key(const Alter *a, Str name)
     return -1;
 }
 
+static i32
+find_check(const Alter *a, Str name)
+{
+    for (u32 i = 0; i < a->n.def->check_count; i++)
+        if (str_eq(a->n.checks[i].name, name))
+            return (i32)i;
+    return -1;
+}
+
+static void
+verify_rows(Alter *a, Str check)
+{
+    a->verify[a->verify_count++] = check;
+}
+
+static void
+add_check(Alter *a, const AConstraint *c)
+{
+    new_table_check(&a->n, c);
+    if (!c->not_valid)
+        verify_rows(a, a->n.checks[a->n.def->check_count - 1].name);
+    a->changed = true;
+}
+
+static void
+validate(Alter *a, const AAlter *x)
+{
+    Str table = a->n.def->name;
+    i32 check = find_check(a, x->name);
+    if (check < 0 && find_key(a, x->name) >= 0)
+        err_throw(ERR_WRONG_OBJECT_TYPE, "constraint \"%.*s\" of relation \"%.*s\" is not a foreign key or check constraint", (int)x->name.len, x->name.ptr,
+                  (int)table.len, table.ptr);
+    if (check < 0)
+        err_throw(ERR_UNDEFINED_OBJECT, "constraint \"%.*s\" of relation \"%.*s\" does not exist", (int)x->name.len, x->name.ptr, (int)table.len, table.ptr);
+    if (!a->n.checks[check].not_valid)
+        return;
+    a->n.checks[check].not_valid = 0;
+    verify_rows(a, a->n.checks[check].name);
+    a->changed = true;
+}
+
 static void
 drop_constraint(Alter *a, const AAlter *x)
 {
     Str table = a->n.def->name;
-    i32 key = find_key(a, x->name);
+    i32 key = find_key(a, x->name), check = find_check(a, x->name);
     if (key >= 0)
         drop_key(a, (u32)key);
+    else if (check >= 0)
+        drop_check(a, (u32)check);
     else if (x->if_exists)
         bind_notice(a->b, ERR_NONE, "constraint \"%.*s\" of relation \"%.*s\" does not exist, skipping", (int)x->name.len, x->name.ptr, (int)table.len, table.ptr);
     else
@@ -193,17 +266,25 @@ rename_column(Alter *a, const AAlter *x)
     if (find_column(a, x->new_name) >= 0)
         column_exists(a, x->new_name);
     a->n.columns[column].name = arena_str(a->b->arena, x->new_name);
+    a->renamed = true;
 }
 
 static void
 rename_constraint(Alter *a, const AAlter *x)
 {
     Str table = a->n.def->name;
-    i32 key = find_key(a, x->name);
-    if (key < 0)
+    i32 key = find_key(a, x->name), check = find_check(a, x->name);
+    if (key < 0 && check < 0)
         err_throw(ERR_UNDEFINED_OBJECT, "constraint \"%.*s\" for table \"%.*s\" does not exist", (int)x->name.len, x->name.ptr, (int)table.len, table.ptr);
-    check_free(a, x->new_name);
-    a->n.keys[key].name = arena_str(a->b->arena, x->new_name);
+    Str name = arena_str(a->b->arena, x->new_name);
+    if (check < 0)
+        check_free(a, name);
+    if (new_table_has_constraint(&a->n, name))
+        new_table_constraint_exists(&a->n, name);
+    if (check >= 0)
+        a->n.checks[check].name = name;
+    else
+        a->n.keys[key].name = name;
 }
 
 /* ---- the statement ---- */
@@ -218,6 +299,20 @@ add_key(Alter *a, const AConstraint *c)
     a->rebuilt = true;
 }
 
+/* Of a column that was added. */
+static void
+add_column_constraints(Alter *a, const AAlter *x)
+{
+    i32 column = find_column(a, x->name);
+    if (column < 0 || a->from[column] >= 0) /* IF NOT EXISTS, and it does */
+        return;
+    u32 before = a->n.def->check_count;
+    new_table_column_checks(&a->n, x->column);
+    for (u32 i = before; i < a->n.def->check_count; i++)
+        verify_rows(a, a->n.checks[i].name);
+    new_table_column_keys(&a->n, x->column);
+}
+
 static void
 run_action(Alter *a, const AAlter *x)
 {
@@ -228,7 +323,9 @@ run_action(Alter *a, const AAlter *x)
     case AA_DROP_DEFAULT: set_default(a, x); break;
     case AA_SET_NOT_NULL: set_not_null(a, x->name, true); break;
     case AA_DROP_NOT_NULL: set_not_null(a, x->name, false); break;
-    case AA_ADD_KEY: add_key(a, x->key); break;
+    case AA_ADD_KEY: add_key(a, x->constraint); break;
+    case AA_ADD_CHECK: add_check(a, x->constraint); break;
+    case AA_VALIDATE: validate(a, x); break;
     case AA_DROP_CONSTRAINT: drop_constraint(a, x); break;
     case AA_RENAME_TABLE:
         check_free(a, x->new_name);
@@ -262,7 +359,7 @@ open_definition(Alter *a)
     def->acl = NULL; /* rights stay with the table */
     def->acl_count = 0;
     def->name = arena_str(arena, old->name);
-    a->n = (NewTable){.b = a->b, .alters = true, .def = def};
+    a->n = (NewTable){.b = a->b, .alters = true, .def = def, .old_checks = old->check_count};
     a->n.columns = ARENA_ARRAY(arena, ColumnDef, columns);
     a->n.null_given = ARENA_ARRAY(arena, bool, columns);
     a->n.keys = ARENA_ARRAY(arena, KeyDef, keys);
@@ -278,6 +375,13 @@ open_definition(Alter *a)
         a->n.keys[i].name = arena_str(arena, old->keys[i].name);
     }
     a->old_keys = old->key_count;
+    a->n.checks = ARENA_ARRAY(arena, CheckDef, (u32)old->check_count + keys - old->key_count);
+    a->verify = ARENA_ARRAY(arena, Str, keys + s->alters.count);
+    for (u32 i = 0; i < old->check_count; i++) {
+        a->n.checks[i] = old->checks[i];
+        a->n.checks[i].name = arena_str(arena, old->checks[i].name);
+        a->n.checks[i].text = arena_str(arena, old->checks[i].text);
+    }
     def->columns = a->n.columns;
     def->keys = a->n.keys;
 }
@@ -299,6 +403,45 @@ rows_query(Alter *a)
     return scope.query;
 }
 
+/* The checks that the table's rows must obey: those that are new to them. */
+static void
+set_checks(Alter *a)
+{
+    BStmt *to = a->to;
+    TableDef *def = a->n.def;
+    for (u32 i = 0; i < a->n.old_checks && a->renamed; i++)
+        a->n.checks[i] = bind_moved_check(a->b, a->old, def, a->from, &a->n.checks[i]);
+    new_table_sort_checks(&a->n);
+    to->checks = ARENA_ARRAY(a->b->arena, BCheck, a->verify_count);
+    for (u32 i = 0; i < a->verify_count; i++)
+        to->checks[to->check_count++] = (BCheck){a->verify[i], bind_check(a->b, def, &def->checks[find_check(a, a->verify[i])])};
+}
+
+/* The checks of the rows that break one. */
+static BQuery *
+broken_query(Alter *a)
+{
+    Binder *b = a->b;
+    const BStmt *to = a->to;
+    Scope scope = {.b = b, .query = ARENA_NEW(b->arena, BQuery)};
+    PtrList targets = {0};
+    BExpr *any = bind_new(b, BX_OR, TYPE_BOOL, 0);
+    any->args = ARENA_ARRAY(b->arena, BExpr *, to->check_count);
+    any->arg_count = to->check_count;
+    scope.query->from = ARENA_NEW(b->arena, BFrom);
+    bind_add_table(&scope, a->old, NULL, &scope.query->from->rel);
+    for (u32 i = 0; i < to->check_count; i++) {
+        BExpr *broken = any->args[i] = bind_new(b, BX_IS_BOOL, TYPE_BOOL, 0);
+        broken->args = ARENA_ARRAY(b->arena, BExpr *, 1);
+        broken->args[0] = to->checks[i].expr;
+        broken->arg_count = 1;
+        ptrlist_add(b->arena, &targets, bind_new_target(&scope, to->checks[i].expr, to->checks[i].name));
+    }
+    scope.query->where = any->arg_count > 1 ? any : any->args[0];
+    bind_finish_scope(&scope, &targets);
+    return scope.query;
+}
+
 static int
 pass_of(AAlterKind kind)
 {
@@ -309,7 +452,9 @@ pass_of(AAlterKind kind)
     case AA_DROP_DEFAULT: return 0;
     case AA_ADD_COLUMN: return 1;
     case AA_SET_NOT_NULL: return 2;
-    case AA_ADD_KEY: return 3;
+    case AA_ADD_KEY:
+    case AA_ADD_CHECK:
+    case AA_VALIDATE: return 3;
     default: return 4;
     }
 }
@@ -346,7 +491,7 @@ bind_alter_table(Binder *b, BStmt *to, const Stmt *s)
             if (pass_of(x->kind) == pass)
                 run_action(&a, x);
             if (pass == 3 && x->kind == AA_ADD_COLUMN)
-                new_table_column_keys(&a.n, x->column);
+                add_column_constraints(&a, x);
         }
     new_table_name_keys(&a.n, a.old_keys);
     to->table_id = a.old->table_id;
@@ -355,8 +500,13 @@ bind_alter_table(Binder *b, BStmt *to, const Stmt *s)
     if (!a.n.def->column_count && a.old->column_count) /* its rows could not be counted any more */
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "dropping the last column of a table is not supported yet");
     to->create = a.n.def;
-    if (!a.rebuilt)
+    set_checks(&a);
+    to->rewrites = a.rebuilt;
+    if (!a.rebuilt) {
+        to->schema_version = a.old->schema_version;
+        to->query = to->check_count ? broken_query(&a) : NULL;
         return;
+    }
     to->query = rows_query(&a);
     to->column_count = a.n.def->column_count;
     to->columns = ARENA_ARRAY(b->arena, u16, to->column_count);

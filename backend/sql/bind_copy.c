@@ -359,6 +359,7 @@ bind_copy_from(Binder *b, BStmt *to, const Stmt *s, const TableDef *t)
     read_options(&c, s);
     to->columns = bind_target_columns(b, t, s, &to->column_count);
     copy_defaults(b, to, t);
+    bind_checks(b, to, t);
     to->copy_where = s->where ? copy_where(b, t, s->where) : NULL;
     c.o->force_not_null = column_bitmap(b, t, to, c.force_not_null, "FORCE_NOT_NULL");
     c.o->force_null = column_bitmap(b, t, to, c.force_null, "FORCE_NULL");

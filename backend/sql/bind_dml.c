@@ -409,7 +409,13 @@ bind_returning(Scope *s, BStmt *to, const Stmt *stmt, PtrList *targets)
         if (targets)
             need_column(s, to, to->returning[i].expr, targets);
     }
-    to->extra_target_count = targets ? targets->count - to->column_count : 0;
+}
+
+/* What RETURNING and the CHECK constraints need of the old rows stands behind the new values. */
+static void
+count_extra(BStmt *to, const PtrList *targets)
+{
+    to->extra_target_count = targets->count - to->column_count;
 }
 
 void
@@ -432,7 +438,11 @@ bind_update(Binder *b, BStmt *to, const Stmt *s)
             to->columns[to->column_count++] = (u16)i;
             ptrlist_add(b->arena, &targets, bind_new_target(&scope, values[i], t->columns[i].name));
         }
+    bind_checks(b, to, t);
+    for (u32 i = 0; i < to->check_count; i++)
+        need_column(&scope, to, to->checks[i].expr, &targets);
     bind_returning(&scope, to, s, &targets);
+    count_extra(to, &targets);
     right_to_read(&scope, t);
     bind_finish_scope(&scope, &targets);
 }
@@ -450,6 +460,7 @@ bind_delete(Binder *b, BStmt *to, const Stmt *s)
     if (s->where)
         q->where = bind_condition(&scope, s->where, PLACE_WHERE, "WHERE");
     bind_returning(&scope, to, s, &targets);
+    count_extra(to, &targets);
     right_to_read(&scope, t);
     bind_finish_scope(&scope, &targets);
 }
@@ -475,6 +486,7 @@ bind_insert(Binder *b, BStmt *to, const Stmt *s)
     set_target_table(b, to, t, ACL_INSERT);
     insert_source(b, to, t, s);
     add_defaults(b, to, t);
+    bind_checks(b, to, t);
     if (s->returning.count)
         insert_returning(b, to, t, s);
 }

@@ -93,6 +93,8 @@ BExpr *
 bind_target_rows(Scope *s, BExpr *call, Str name, u32 at)
 {
     Binder *b = s->b;
+    if (s->place == PLACE_CHECK)
+        bind_fail(b, at, ERR_FEATURE_NOT_SUPPORTED, "set-returning functions are not allowed in check constraints");
     if (s->place != PLACE_TARGET || s->rels.count || s->query->from || s->in_aggregate || s->in_window || s->in_alternative || has_column(call))
         bind_unsupported(b, at, "a set-returning function outside of FROM");
     BRel *rel = new_relation(b, 1);

@@ -22,8 +22,21 @@ add_keys(NewTable *n, const Stmt *s)
     for (u32 i = 0; i < s->column_defs.count; i++)
         new_table_column_keys(n, LIST_AT(s->column_defs, AColumnDef, i));
     for (u32 i = 0; i < s->constraints.count; i++)
-        new_table_key(n, LIST_AT(s->constraints, AConstraint, i), (Str){0});
+        if (LIST_AT(s->constraints, AConstraint, i)->kind != AC_CHECK)
+            new_table_key(n, LIST_AT(s->constraints, AConstraint, i), (Str){0});
     new_table_name_keys(n, 0);
+}
+
+/* Those of columns first. */
+static void
+add_checks(NewTable *n, const Stmt *s)
+{
+    n->checks = ARENA_ARRAY(n->b->arena, CheckDef, count_constraints(s));
+    for (u32 i = 0; i < s->column_defs.count; i++)
+        new_table_column_checks(n, LIST_AT(s->column_defs, AColumnDef, i));
+    for (u32 i = 0; i < s->constraints.count; i++)
+        if (LIST_AT(s->constraints, AConstraint, i)->kind == AC_CHECK)
+            new_table_check(n, LIST_AT(s->constraints, AConstraint, i));
 }
 
 static NORETURN void
@@ -81,7 +94,9 @@ bind_create_table(Binder *b, BStmt *to, const Stmt *s)
     }
     if (new_table_name_taken(&n, name))
         err_throw(ERR_DUPLICATE_TABLE, "relation \"%.*s\" already exists", (int)name.len, name.ptr);
+    add_checks(&n, s);
     add_keys(&n, s);
+    new_table_sort_checks(&n);
     n.def->columns = n.columns;
     n.def->keys = n.keys;
     to->create = n.def;

@@ -261,6 +261,12 @@ bquery_visible(const BQuery *q)
     return n;
 }
 
+/* A CHECK: over the columns of the table as relation 0. */
+typedef struct BCheck {
+    Str name;
+    BExpr *expr;
+} BCheck;
+
 typedef enum BStmtKind {
     BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_COPY_TO, BST_CREATE_TABLE, BST_DROP_TABLE, BST_ALTER_TABLE, BST_TRUNCATE,
     BST_SET, BST_SHOW, BST_RESET, BST_LOCK, BST_EXPLAIN, BST_CHECKPOINT, BST_CHECK, BST_ALTER_ROLE, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
@@ -323,6 +329,9 @@ typedef struct BStmt {
     BCopyOptions copy;
     bool copy_out;       /* INSERT, UPDATE, DELETE: RETURNING goes out as COPY … TO does */
     struct BExpr *copy_where; /* COPY FROM: over the columns of the table as relation 0; NULL: none */
+    u32 check_count;     /* INSERT, UPDATE, COPY FROM, ALTER TABLE: what the rows must obey. ALTER TABLE that does not rewrite them: query has these as targets, of
+                          * rows that break one */
+    BCheck *checks;
     u32 default_count;   /* COPY FROM: columns that may need their DEFAULT: those it does not name; all when a text stands for it */
     BTarget *defaults;   /* attribute - 1 is the column */
     /* RETURNING of INSERT, UPDATE, DELETE: over the columns of the query's relations; of relation 0 the new row's (DELETE: the old one's). What
@@ -330,9 +339,10 @@ typedef struct BStmt {
     u32 returning_count, extra_target_count;
     BTarget *returning;
     /* CREATE TABLE: everything but ids, NULL when IF NOT EXISTS found one (see notices); DROP TABLE and TRUNCATE: all ids (of TRUNCATE
-     * the first is table_id, too); IF EXISTS misses are notices. ALTER TABLE: all of the new definition, NULL when nothing changes; with a query, its
-     * columns in order, when the rows must be written anew */
+     * the first is table_id, too); IF EXISTS misses are notices. ALTER TABLE: all of the new definition, NULL when nothing changes; `rewrites`: the query
+     * gives its columns in order, the rows must be written anew */
     TableDef *create;
+    bool rewrites;
     bool if_not_exists;
     u32 drop_count;
     u32 *drop_ids;

@@ -1,6 +1,6 @@
 /*
  * new_table.c
- *    Columns and keys of a definition in the making, see new_table.h.
+ *    Columns, keys and checks of a definition in the making, see new_table.h.
  *
  * Names of constraints that were not given are chosen as PostgreSQL does: t_pkey, t_a_b_key, cut to 63 bytes and numbered until no other relation or key
  * has the name.
@@ -8,6 +8,7 @@
 #include "backend/sql/new_table.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- columns ---- */
 
@@ -150,7 +151,9 @@ primary_first(NewTable *n)
 
 typedef struct NameSearch {
     Str name;
-    u32 but; /* a table's id */
+    u32 but;         /* a table's id */
+    bool constraint; /* no table's name counts */
+    bool checks;     /* those of checks count, too */
     bool found;
 } NameSearch;
 
@@ -160,9 +163,11 @@ look_for_name(void *ctx, const TableDef *t)
     NameSearch *s = ctx;
     if (t->table_id == s->but)
         return true;
-    s->found = str_eq(t->name, s->name);
+    s->found = !s->constraint && str_eq(t->name, s->name);
     for (u32 i = 0; i < t->key_count && !s->found; i++)
         s->found = str_eq(t->keys[i].name, s->name);
+    for (u32 i = 0; i < t->check_count && s->checks && !s->found; i++)
+        s->found = str_eq(t->checks[i].name, s->name);
     return !s->found;
 }
 
@@ -175,10 +180,15 @@ new_table_name_taken(const NewTable *n, Str name)
     return s.found;
 }
 
+/* chosen: by us, and no check may have it either. */
 static bool
-name_is_taken(const NewTable *n, Str name, const KeyDef *but)
+name_is_taken(const NewTable *n, Str name, const KeyDef *but, bool chosen)
 {
-    bool found = new_table_name_taken(n, name) || str_eq(name, n->def->name);
+    NameSearch s = {.name = name, .but = n->def->table_id, .checks = chosen};
+    catalog_each_table(n->b->ctx->root, look_for_name, &s);
+    bool found = s.found || str_eq(name, n->def->name);
+    for (u32 i = 0; i < n->def->check_count && chosen; i++)
+        found |= str_eq(n->checks[i].name, name);
     for (u32 i = 0; i < n->def->key_count; i++)
         found |= &n->keys[i] != but && str_eq(n->keys[i].name, name);
     return found;
@@ -223,7 +233,10 @@ new_table_name_keys(NewTable *n, u32 first)
         KeyDef *key = &n->keys[i];
         if (key->name.len) {
             key->name = arena_str(a, key->name);
-            if (name_is_taken(n, key->name, key))
+            for (u32 c = 0; c < n->def->check_count; c++)
+                if (str_eq(n->checks[c].name, key->name))
+                    new_table_constraint_exists(n, key->name);
+            if (name_is_taken(n, key->name, key, false))
                 err_throw(ERR_DUPLICATE_TABLE, "relation \"%.*s\" already exists", (int)key->name.len, key->name.ptr);
         }
     }
@@ -231,7 +244,7 @@ new_table_name_keys(NewTable *n, u32 first)
         KeyDef *key = &n->keys[i];
         const char *stem = key->primary ? "pkey" : "key";
         Str columns = key->primary ? (Str){0} : joined_columns(n, key), name = key->name;
-        for (u32 pass = 0; !key->name.len && (pass == 0 || name_is_taken(n, name, key)); pass++)
+        for (u32 pass = 0; !key->name.len && (pass == 0 || name_is_taken(n, name, key, true)); pass++)
             name = object_name(a, n->def->name, columns, pass ? arena_printf(a, "%s%u", stem, pass) : stem);
         key->name = name;
     }
@@ -246,4 +259,80 @@ new_table_column_keys(NewTable *n, const AColumnDef *c)
         if (con->kind == AC_PRIMARY || con->kind == AC_UNIQUE)
             new_table_key(n, con, c->name);
     }
+}
+
+/* ---- checks ---- */
+
+bool
+new_table_has_constraint(const NewTable *n, Str name)
+{
+    bool found = false;
+    for (u32 i = 0; i < n->def->key_count; i++)
+        found |= str_eq(n->keys[i].name, name);
+    for (u32 i = 0; i < n->def->check_count; i++)
+        found |= str_eq(n->checks[i].name, name);
+    return found;
+}
+
+void
+new_table_constraint_exists(const NewTable *n, Str name)
+{
+    Str table = n->def->name;
+    err_throw(ERR_DUPLICATE_OBJECT, "constraint \"%.*s\" for relation \"%.*s\" already exists", (int)name.len, name.ptr, (int)table.len, table.ptr);
+}
+
+/* t_a_check when it looks at one column, else t_check: no constraint of any table may have the name. */
+static Str
+check_name(NewTable *n, const CheckDef *c)
+{
+    Arena *a = n->b->arena;
+    Str column = c->column_count == 1 ? n->columns[c->columns[0]].name : (Str){0};
+    for (u32 pass = 0;; pass++) {
+        NameSearch s = {.name = object_name(a, n->def->name, column, pass ? arena_printf(a, "check%u", pass) : "check"), .but = n->def->table_id, .constraint = true, .checks = true};
+        catalog_each_table(n->b->ctx->root, look_for_name, &s);
+        if (!s.found && !new_table_has_constraint(n, s.name))
+            return s.name;
+    }
+}
+
+void
+new_table_check(NewTable *n, const AConstraint *c)
+{
+    if (n->def->check_count == MAX_CHECKS)
+        err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "tables can have at most %d CHECK constraints", (int)MAX_CHECKS);
+    bool before = n->b->no_positions;
+    n->b->no_positions = n->alters;
+    n->def->columns = n->columns;
+    CheckDef made = bind_new_check(n->b, n->def, c);
+    n->b->no_positions = before;
+    made.not_valid &= n->alters; /* a new table has no rows that could break it */
+    for (u32 i = n->old_checks; i < n->def->check_count && c->name.len; i++)
+        if (str_eq(n->checks[i].name, c->name))
+            err_throw(ERR_DUPLICATE_OBJECT, "check constraint \"%.*s\" already exists", (int)c->name.len, c->name.ptr);
+    if (c->name.len && new_table_has_constraint(n, c->name))
+        new_table_constraint_exists(n, c->name);
+    made.name = c->name.len ? arena_str(n->b->arena, c->name) : check_name(n, &made);
+    n->checks[n->def->check_count++] = made;
+}
+
+void
+new_table_column_checks(NewTable *n, const AColumnDef *c)
+{
+    for (u32 k = 0; k < c->constraints.count; k++)
+        if (LIST_AT(c->constraints, AConstraint, k)->kind == AC_CHECK)
+            new_table_check(n, LIST_AT(c->constraints, AConstraint, k));
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    return str_cmp(((const CheckDef *)a)->name, ((const CheckDef *)b)->name);
+}
+
+void
+new_table_sort_checks(NewTable *n)
+{
+    if (n->def->check_count)
+        qsort(n->checks, n->def->check_count, sizeof *n->checks, by_name);
+    n->def->checks = n->checks;
 }

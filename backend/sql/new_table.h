@@ -1,6 +1,6 @@
 /*
  * new_table.h
- *    A table's definition in the making, for CREATE TABLE and ALTER TABLE: columns and keys are added, keys get names.
+ *    A table's definition in the making, for CREATE TABLE and ALTER TABLE: columns, keys and checks are added, keys and checks get names.
  *
  * Arrays have room for what will be added. All in the binder's arena. Fails by throwing PostgreSQL's errors.
  */
@@ -16,6 +16,8 @@ typedef struct NewTable {
     ColumnDef *columns;
     bool *null_given;  /* NULL or NOT NULL was said */
     KeyDef *keys;
+    CheckDef *checks;  /* in the order in which they were added */
+    u32 old_checks;    /* those that were there before */
 } NewTable;
 
 /* 42701 when it conflicts with a system column. */
@@ -30,6 +32,14 @@ void new_table_key(NewTable *n, const AConstraint *c, Str column);
 void new_table_column_keys(NewTable *n, const AColumnDef *c);
 /* The primary key to the front, names for keys from number `first` on that have none; 42P07 for one that is taken. */
 void new_table_name_keys(NewTable *n, u32 first);
+/* A CHECK; its columns are all there. */
+void new_table_check(NewTable *n, const AConstraint *c);
+void new_table_column_checks(NewTable *n, const AColumnDef *c);
+/* Into the order that the catalog wants. */
+void new_table_sort_checks(NewTable *n);
+/* A key or check of the new table has the name. */
+bool new_table_has_constraint(const NewTable *n, Str name);
+NORETURN void new_table_constraint_exists(const NewTable *n, Str name);
 /* A table or key but those of the new table has the name. */
 bool new_table_name_taken(const NewTable *n, Str name);
 

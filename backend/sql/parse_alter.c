@@ -54,8 +54,10 @@ read_add(Parser *p, Stmt *s)
     if (parse_at_table_constraint(p)) {
         u32 before = s->constraints.count;
         parse_table_constraint(p, s);
-        if (s->constraints.count > before)
-            add_action(p, s, AA_ADD_KEY)->key = LIST_AT(s->constraints, AConstraint, before);
+        if (s->constraints.count > before) {
+            AConstraint *k = LIST_AT(s->constraints, AConstraint, before);
+            add_action(p, s, k->kind == AC_CHECK ? AA_ADD_CHECK : AA_ADD_KEY)->constraint = k;
+        }
         return;
     }
     parse_try(p, KW_COLUMN);
@@ -133,7 +135,7 @@ static void
 read_action(Parser *p, Stmt *s)
 {
     static const struct { Keyword k; const char *feature; } refused[] = {
-        {KW_OWNER, "ALTER TABLE ... OWNER TO"}, {KW_VALIDATE, "ALTER TABLE ... VALIDATE CONSTRAINT"}, {KW_ENABLE, "ALTER TABLE ... ENABLE"},
+        {KW_OWNER, "ALTER TABLE ... OWNER TO"}, {KW_ENABLE, "ALTER TABLE ... ENABLE"},
         {KW_DISABLE, "ALTER TABLE ... DISABLE"}, {KW_CLUSTER, "ALTER TABLE ... CLUSTER ON"}, {KW_SET, "ALTER TABLE ... SET"},
         {KW_RESET, "ALTER TABLE ... RESET"}, {KW_INHERIT, "ALTER TABLE ... INHERIT"}, {KW_NO, "ALTER TABLE ... NO INHERIT"},
         {KW_OF, "ALTER TABLE ... OF"}, {KW_NOT, "ALTER TABLE ... NOT OF"}, {KW_REPLICA, "ALTER TABLE ... REPLICA IDENTITY"},
@@ -146,6 +148,9 @@ read_action(Parser *p, Stmt *s)
         read_drop(p, s);
     } else if (parse_try(p, KW_ALTER)) {
         read_alter_column(p, s);
+    } else if (parse_try(p, KW_VALIDATE)) {
+        parse_expect(p, KW_CONSTRAINT);
+        add_action(p, s, AA_VALIDATE)->name = parse_col_id(p);
     } else {
         u32 i = 0;
         while (i < COUNT_OF(refused) && !parse_is(p, refused[i].k))

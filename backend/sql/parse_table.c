@@ -2,17 +2,26 @@
  * parse_table.c
  *    CREATE TABLE, DROP TABLE, TRUNCATE.
  *
- * What a column or a table may have and cannot yet (DEFAULT, CHECK, REFERENCES, …) is read whole and noted; the binder refuses it.
+ * What a column or a table may have and cannot yet (REFERENCES, EXCLUDE, …) is read whole and noted; the binder refuses it.
  */
 #include "backend/sql/parse.h"
 
-/* [NOT] DEFERRABLE, INITIALLY …, NOT VALID, behind a constraint. Returns whether anything but the default was said. */
+#include "backend/throw.h"
+
+/* [NOT] DEFERRABLE, INITIALLY …, behind a constraint; behind a CHECK of the table NOT VALID and NO INHERIT, too. Returns whether it may be deferred. */
 static bool
-read_constraint_attributes(Parser *p)
+read_constraint_attributes(Parser *p, AConstraint *check)
 {
     bool deferred = false;
     for (;;) {
-        if (parse_is(p, KW_NOT) && (parse_is_ahead(p, 1, KW_DEFERRABLE) || parse_is_ahead(p, 1, KW_VALID))) {
+        if (check && parse_is(p, KW_NOT) && parse_is_ahead(p, 1, KW_VALID)) {
+            parse_take(p);
+            parse_take(p);
+            check->not_valid = true;
+        } else if (check && parse_try(p, KW_NO)) {
+            parse_expect(p, KW_INHERIT);
+            check->no_inherit = true;
+        } else if (parse_is(p, KW_NOT) && (parse_is_ahead(p, 1, KW_DEFERRABLE) || parse_is_ahead(p, 1, KW_VALID))) {
             parse_take(p);
             deferred |= parse_take(p).keyword == KW_VALID;
         } else if (parse_try(p, KW_DEFERRABLE)) {
@@ -83,12 +92,23 @@ column_refuses(AColumnDef *c, u32 at, const char *feature)
     }
 }
 
-static void
+static AConstraint *
 add_constraint(Parser *p, AColumnDef *c, AConstraintKind kind, u32 at, Str name)
 {
     AConstraint *k = ARENA_NEW(p->arena, AConstraint);
     *k = (AConstraint){.kind = kind, .at = at, .name = name};
     ptrlist_add(p->arena, &c->constraints, k);
+    return k;
+}
+
+/* Behind CHECK. */
+static AExpr *
+read_check(Parser *p)
+{
+    parse_expect_char(p, '(');
+    AExpr *e = parse_expr(p);
+    parse_expect_char(p, ')');
+    return e;
 }
 
 /* GENERATED ALWAYS AS IDENTITY | (expr) STORED */
@@ -144,12 +164,12 @@ read_column_constraint(Parser *p, Stmt *s, AColumnDef *c, bool *deferrable)
         add_constraint(p, c, AC_PRIMARY, at, name);
         read_index_parameters(p, s);
     } else if (parse_try(p, KW_CHECK)) {
-        parse_expect_char(p, '(');
-        parse_expr(p);
-        parse_expect_char(p, ')');
-        if (parse_try(p, KW_NO))
+        AConstraint *k = add_constraint(p, c, AC_CHECK, at, name);
+        k->check = read_check(p);
+        if (parse_try(p, KW_NO)) {
             parse_expect(p, KW_INHERIT);
-        column_refuses(c, at, "CHECK");
+            k->no_inherit = true;
+        }
     } else if (parse_try(p, KW_DEFAULT)) {
         if (c->default_expr)
             parse_fail_at(p, at, ERR_SYNTAX_ERROR, "multiple default values specified for column \"%.*s\" of table \"%.*s\"",
@@ -206,7 +226,7 @@ parse_column_def(Parser *p, Stmt *s)
         }
         bool any = read_column_constraint(p, s, c, &deferrable);
         refuse_misplaced(p, deferrable);
-        if (read_constraint_attributes(p))
+        if (read_constraint_attributes(p, NULL))
             column_refuses(c, at, "DEFERRABLE");
         if (!any)
             break;
@@ -246,12 +266,9 @@ parse_table_constraint(Parser *p, Stmt *s)
         }
         ptrlist_add(p->arena, &s->constraints, k);
     } else if (parse_try(p, KW_CHECK)) {
-        parse_expect_char(p, '(');
-        parse_expr(p);
-        parse_expect_char(p, ')');
-        if (parse_try(p, KW_NO))
-            parse_expect(p, KW_INHERIT);
-        parse_refuse_later(s, k->at, "CHECK");
+        k->kind = AC_CHECK;
+        k->check = read_check(p);
+        ptrlist_add(p->arena, &s->constraints, k);
     } else if (parse_try(p, KW_FOREIGN)) {
         parse_expect(p, KW_KEY);
         parse_name_list(p, &n);
@@ -264,8 +281,11 @@ parse_table_constraint(Parser *p, Stmt *s)
         parse_skip_parens(p);
         parse_refuse_later(s, k->at, "EXCLUDE");
     }
-    if (read_constraint_attributes(p))
-        parse_refuse_later(s, k->at, "DEFERRABLE");
+    if (!read_constraint_attributes(p, k->kind == AC_CHECK ? k : NULL))
+        return;
+    if (k->kind == AC_CHECK)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "CHECK constraints cannot be marked DEFERRABLE");
+    parse_refuse_later(s, k->at, "DEFERRABLE");
 }
 
 bool

@@ -117,6 +117,24 @@ txn_truncate(Txn *t, const u32 *table_ids, u32 count)
     return change_tables(t, WAL_TRUNCATE, table_ids, count);
 }
 
+/* Does the transaction's snapshot outlive the lock? */
+static bool
+snapshot_stays(const Txn *t)
+{
+    return t->looked && t->isolation != TXN_READ_COMMITTED;
+}
+
+TxnOutcome
+txn_lock_altered(Txn *t, u32 table_id, u32 schema_version)
+{
+    TxnOutcome outcome = txn_lock_table(t, table_id, schema_version, TABLE_LOCK_ACCESS_EXCLUSIVE, LOCK_WAIT);
+    if (!snapshot_stays(t)) {
+        txn_drop_snapshot(t);
+        (void)txn_snapshot(t);
+    }
+    return outcome;
+}
+
 TxnOutcome
 txn_alter_table(Txn *t, const TableDef *def)
 {
@@ -135,7 +153,7 @@ txn_rebuild_table(Txn *t, const TableDef *def, const TableShm **ret_empty)
     ByteBuf b = {0};
     Answer a;
     catrec_put_table(&b, def);
-    bool stays = t->looked && t->isolation != TXN_READ_COMMITTED;
+    bool stays = snapshot_stays(t);
     if (!stays)
         txn_drop_snapshot(t);
     TxnOutcome outcome = ask(t, REQ_PART, 0, put_record(t, 0, WAL_REBUILD_TABLE, &b), 1, &a);

@@ -63,6 +63,11 @@ void txn_insert(TxnWrite *w, const Batch *b);
 /* New values (one vector a changed column) for rows. */
 void txn_update(TxnWrite *w, const RowId *rows, const u16 *columns, u32 column_count, const Batch *b);
 void txn_delete(TxnWrite *w, const RowId *rows, u32 count);
+/* The row at this position of the batch that comes next breaks a CHECK, none before it does: 23514 from txn_insert or txn_update, unless a row up to it
+ * has a NULL too many. */
+void txn_note_broken(TxnWrite *w, u32 position, Str constraint);
+/* A row that is there breaks a CHECK that the table is to have: 23514. */
+NORETURN void txn_throw_broken(const TableDef *t, Str constraint);
 
 typedef enum TxnOutcome { TXN_DONE, TXN_RETRY, TXN_REPLAN } TxnOutcome;
 /* Send what is left, outside of a block with the commit, and wait. TXN_RETRY: locks are kept; the snapshot is moved to the answer's version or newer;
@@ -76,7 +81,10 @@ void txn_write_abort(TxnWrite *w);
 TxnOutcome txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exists);
 TxnOutcome txn_drop_tables(Txn *t, const u32 *table_ids, u32 count);
 TxnOutcome txn_truncate(Txn *t, const u32 *table_ids, u32 count);
-/* def: the whole new one, of the next schema version, without rights; the same columns and keys but for their names and defaults. */
+/* Before txn_alter_table where rows must be looked at: locked against all others, and txn_snapshot is as new as the lock, save in a REPEATABLE READ
+ * transaction, where txn_alter_table refuses a table that was changed since (40001). */
+TxnOutcome txn_lock_altered(Txn *t, u32 table_id, u32 schema_version);
+/* def: the whole new one, of the next schema version, without rights; the same columns and keys but for their names and defaults; any checks. */
 TxnOutcome txn_alter_table(Txn *t, const TableDef *def);
 /* Any columns and keys: the table is empty then, and *ret_empty its place for txn_write_begin. Locked against all others, and txn_snapshot is
  * as new as the lock and shows the old rows. Outside of a block txn_write_finish commits; errors of the rows speak of the table being altered. 40001 when rows

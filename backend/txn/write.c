@@ -254,7 +254,7 @@ txn_insert(TxnWrite *w, const Batch *b)
     if (b->column_count == 0)
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "rows of a table without columns are not supported");
     begin_kind(w, PART_INSERT, NULL, b->column_count);
-    write_check_nulls(w, NULL, b);
+    write_check_rows(w, NULL, b);
     append(w, NULL, b, b->count);
 }
 
@@ -264,7 +264,7 @@ txn_update(TxnWrite *w, const RowId *rows, const u16 *columns, u32 column_count,
     if (b->count == 0)
         return;
     begin_kind(w, PART_UPDATE, columns, column_count);
-    write_check_nulls(w, rows, b);
+    write_check_rows(w, rows, b);
     append(w, rows, b, b->count);
 }
 
@@ -276,6 +276,13 @@ txn_delete(TxnWrite *w, const RowId *rows, u32 count)
         return;
     begin_kind(w, PART_DELETE, NULL, 0);
     append(w, rows, &NO_COLUMNS, count);
+}
+
+void
+txn_note_broken(TxnWrite *w, u32 position, Str constraint)
+{
+    w->broken = constraint;
+    w->broken_at = position;
 }
 
 /* ---- the end ---- */

@@ -50,6 +50,8 @@ struct TxnWrite {
     u32 longs;          /* texts that did, since the last part */
     u32 piece_bytes, piece_records; /* pieces that stand in the request area */
     bool pieces_asked;  /* the request whose answer is due are pieces */
+    Str broken;         /* the CHECK that row `broken_at` of the batch at hand breaks; len 0: none does */
+    u32 broken_at;
     bool sent;          /* a part before the last one */
     bool ended;
 };
@@ -69,7 +71,7 @@ void write_collect(TxnWrite *w);
 void write_forget_longs(TxnWrite *w);
 /* Upper bound of the text bytes that these rows add. */
 u64 write_text_bytes(const TxnWrite *w, const Batch *b, u32 first, u32 n);
-/* 23502 for the first row with a NULL where the table forbids it; rows: the old rows of an UPDATE. */
-void write_check_nulls(TxnWrite *w, const RowId *rows, const Batch *b);
+/* 23502 for the first row with a NULL where the table forbids it, 23514 for the one that breaks a CHECK; rows: the old rows of an UPDATE. */
+void write_check_rows(TxnWrite *w, const RowId *rows, const Batch *b);
 
 #endif

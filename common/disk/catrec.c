@@ -49,13 +49,14 @@ take_name(ByteReader *r, u32 len, Str *ret)
     return true;
 }
 
+/* An expression; len 0: none. */
 static bool
-take_default(ByteReader *r, u32 len, Str *ret)
+take_text(ByteReader *r, u32 len, u32 max, Str *ret)
 {
     *ret = (Str){0};
     if (len == 0)
         return true;
-    const u8 *p = len <= MAX_DEFAULT_BYTES ? take_padded(r, len) : NULL;
+    const u8 *p = len <= max ? take_padded(r, len) : NULL;
     if (!p || !utf8_valid(p, len) || memchr(p, 0, len))
         return false;
     *ret = (Str){(const char *)p, len};
@@ -85,7 +86,7 @@ catrec_put_table(ByteBuf *to, const TableDef *t)
     buf_le16(to, t->key_count);
     buf_le32(to, t->acl_count);
     buf_le16(to, (u16)t->name.len);
-    buf_le16(to, 0);
+    buf_le16(to, t->check_count);
     put_padded(to, t->name.ptr, t->name.len);
     for (u32 i = 0; i < t->column_count; i++) {
         const ColumnDef *c = &t->columns[i];
@@ -107,6 +108,17 @@ catrec_put_table(ByteBuf *to, const TableDef *t)
         buf_le16(to, 0);
         put_padded(to, k->columns, (size_t)k->column_count * 2);
         put_padded(to, k->name.ptr, k->name.len);
+    }
+    for (u32 i = 0; i < t->check_count; i++) {
+        const CheckDef *c = &t->checks[i];
+        buf_u8(to, c->not_valid);
+        buf_u8(to, c->no_inherit);
+        buf_le16(to, c->column_count);
+        buf_le16(to, (u16)c->name.len);
+        buf_le16(to, (u16)c->text.len);
+        put_padded(to, c->columns, (size_t)c->column_count * 2);
+        put_padded(to, c->name.ptr, c->name.len);
+        put_padded(to, c->text.ptr, c->text.len);
     }
     put_acl_items(to, t->acl, t->acl_count);
 }
@@ -138,7 +150,7 @@ read_column(ByteReader *r, ColumnDef *c)
     u32 name_len = reader_le16(r), default_len = reader_le32(r);
     memset(c, 0, sizeof *c);
     if (r->bad || type == TYPE_INVALID || !type_storable(type) || !typmod_is_valid(type, typmod) || not_null > 1 || zero ||
-        !take_name(r, name_len, &c->name) || !take_default(r, default_len, &c->default_text))
+        !take_name(r, name_len, &c->name) || !take_text(r, default_len, MAX_DEFAULT_BYTES, &c->default_text))
         return false;
     c->type = (u16)type;
     c->typmod = typmod;
@@ -170,6 +182,41 @@ read_key(ByteReader *r, u32 column_count, KeyDef *k)
                 return false;
     }
     return take_name(r, name_len, &k->name);
+}
+
+static bool
+read_check(Arena *a, ByteReader *r, u32 column_count, CheckDef *c)
+{
+    memset(c, 0, sizeof *c);
+    c->not_valid = reader_u8(r);
+    c->no_inherit = reader_u8(r);
+    c->column_count = reader_le16(r);
+    u32 name_len = reader_le16(r), text_len = reader_le16(r);
+    if (r->bad || c->not_valid > 1 || c->no_inherit > 1 || c->column_count > column_count || text_len == 0)
+        return false;
+    const u8 *bytes = take_padded(r, (size_t)c->column_count * 2);
+    u16 *columns = bytes ? ARENA_ARRAY(a, u16, MAX(c->column_count, 1u)) : NULL;
+    if (!columns)
+        return false;
+    for (u32 i = 0; i < c->column_count; i++) {
+        columns[i] = get_le16(bytes + (size_t)i * 2);
+        if (columns[i] >= column_count || (i && columns[i] <= columns[i - 1]))
+            return false;
+    }
+    c->columns = columns;
+    return take_name(r, name_len, &c->name) && take_text(r, text_len, MAX_CHECK_BYTES, &c->text);
+}
+
+/* In the order of their names, which differ. */
+static bool
+read_checks(Arena *a, ByteReader *r, TableDef *t)
+{
+    CheckDef *checks = ARENA_ARRAY(a, CheckDef, MAX(t->check_count, 1u));
+    for (u32 i = 0; checks && i < t->check_count; i++)
+        if (!read_check(a, r, t->column_count, &checks[i]) || (i && str_cmp(checks[i - 1].name, checks[i].name) >= 0))
+            return false;
+    t->checks = checks;
+    return checks != NULL;
 }
 
 static const AclItem *
@@ -208,8 +255,9 @@ catrec_read_table(Arena *a, const u8 *data, u32 len, TableDef *ret, Error *err)
     t.column_count = reader_le16(&r);
     t.key_count = reader_le16(&r);
     t.acl_count = reader_le32(&r);
-    u32 name_len = reader_le16(&r), zero = reader_le16(&r);
-    if (r.bad || zero || t.column_count > MAX_COLUMNS || t.key_count > MAX_KEYS || !take_name(&r, name_len, &t.name))
+    u32 name_len = reader_le16(&r);
+    t.check_count = reader_le16(&r);
+    if (r.bad || t.column_count > MAX_COLUMNS || t.key_count > MAX_KEYS || t.check_count > MAX_CHECKS || !take_name(&r, name_len, &t.name))
         return malformed(err, "table");
     if (!read_columns(a, &r, &t))
         return malformed(err, "columns");
@@ -221,6 +269,8 @@ catrec_read_table(Arena *a, const u8 *data, u32 len, TableDef *ret, Error *err)
         primary_count += keys[i].primary;
     }
     t.keys = keys;
+    if (!read_checks(a, &r, &t))
+        return malformed(err, "check");
     t.acl = read_acl_items(a, &r, t.acl_count);
     if (!keys || !t.acl || primary_count > 1 || !reader_done(&r))
         return malformed(err, "end of table");

@@ -31,6 +31,18 @@ typedef struct KeyDef {
     u16 columns[MAX_KEY_COLUMNS];
 } KeyDef;
 
+/* CHECK: a row for which it is false is refused. They stand in the order of their names, in which they are looked at. */
+typedef struct CheckDef {
+    Str name;
+    Str text;           /* a boolean expression over the table's columns, as pg_get_constraintdef shows it */
+    const u16 *columns; /* those in it, ascending */
+    u16 column_count;
+    u8 not_valid;       /* rows from before it may break it */
+    u8 no_inherit;
+    u8 pad[4];
+} CheckDef;
+enum { MAX_CHECK_BYTES = 8192, MAX_CHECKS = 1024 };
+
 /* Privileges of a role on a table: bits of AclBit. role_id 0 = PUBLIC. */
 typedef enum AclBit { ACL_SELECT = 1, ACL_INSERT = 2, ACL_UPDATE = 4, ACL_DELETE = 8, ACL_TRUNCATE = 16, ACL_REFERENCES = 32, ACL_TRIGGER = 64 } AclBit;
 typedef struct AclItem { u32 role_id, bits, grant_bits, grantor_id; } AclItem;
@@ -44,8 +56,9 @@ typedef struct TableDef {
     const ColumnDef *columns;
     const KeyDef *keys;
     const AclItem *acl;
+    const CheckDef *checks;
     u32 acl_count;
-    u32 pad;
+    u16 check_count, pad;
 } TableDef;
 
 typedef struct RoleDef {

@@ -167,7 +167,8 @@ copy_def(Arena *a, const TableDef *from)
     TableDef *d = ARENA_NEW(a, TableDef);
     ColumnDef *columns = ARENA_ARRAY(a, ColumnDef, MAX(from->column_count, 1u));
     KeyDef *keys = ARENA_ARRAY(a, KeyDef, MAX(from->key_count, 1u));
-    if (!d || !columns || !keys)
+    CheckDef *checks = ARENA_ARRAY(a, CheckDef, MAX(from->check_count, 1u));
+    if (!d || !columns || !keys || !checks)
         return NULL;
     *d = *from;
     d->name = arena_str(a, from->name);
@@ -183,8 +184,20 @@ copy_def(Arena *a, const TableDef *from)
         keys[i].name = arena_str(a, from->keys[i].name);
         ok &= keys[i].name.ptr != NULL;
     }
+    for (u32 i = 0; i < from->check_count && ok; i++) {
+        const CheckDef *c = &from->checks[i];
+        u16 *numbers = ARENA_ARRAY(a, u16, MAX(c->column_count, 1u));
+        checks[i] = *c;
+        checks[i].name = arena_str(a, c->name);
+        checks[i].text = arena_str(a, c->text);
+        checks[i].columns = numbers;
+        ok &= numbers && checks[i].name.ptr && checks[i].text.ptr;
+        if (numbers && c->column_count)
+            memcpy(numbers, c->columns, c->column_count * sizeof *numbers);
+    }
     d->columns = columns;
     d->keys = keys;
+    d->checks = checks;
     return ok ? d : NULL;
 }
 

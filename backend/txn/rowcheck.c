@@ -1,6 +1,8 @@
 /*
- * notnull.c
- *    NOT NULL: find the first row that breaks it and say so as PostgreSQL does, with the row in the detail.
+ * rowcheck.c
+ *    NOT NULL and CHECK: find the first row that breaks one and say so as PostgreSQL does, with the row in the detail.
+ *
+ * NOT NULL is looked at here, a CHECK by the caller, who evaluates its expression (txn_note_broken). Of one row NOT NULL comes first.
  */
 #include "backend/txn/write.h"
 
@@ -63,6 +65,14 @@ throw_of_column(Error *err, const TableDef *t, const ColumnDef *c)
     err_rethrow(err);
 }
 
+static NORETURN void
+throw_of_constraint(Error *err, const TableDef *t, Str constraint)
+{
+    snprintf(err->table, sizeof err->table, "%.*s", (int)t->name.len, t->name.ptr);
+    snprintf(err->constraint, sizeof err->constraint, "%.*s", (int)constraint.len, constraint.ptr);
+    err_rethrow(err);
+}
+
 /* Rows of a table that is being altered. */
 static NORETURN void
 throw_contains_nulls(const TableDef *t, const ColumnDef *c)
@@ -73,31 +83,59 @@ throw_contains_nulls(const TableDef *t, const ColumnDef *c)
     throw_of_column(&err, t, c);
 }
 
-static NORETURN void
-throw_null(const TxnWrite *w, const RowId *rows, const Batch *b, u32 position, const ColumnDef *c)
+static void
+put_failing_row(const TxnWrite *w, const RowId *rows, const Batch *b, u32 position, Error *err)
 {
-    Error err;
     ByteBuf row_text = {0};
     u32 row = b->sel ? b->sel[position] : position;
-    if (w->txn->rebuilds)
-        throw_contains_nulls(w->def, c);
-    error_set(&err, ERR_NOT_NULL_VIOLATION, "null value in column \"%.*s\" of relation \"%.*s\" violates not-null constraint",
-              (int)c->name.len, c->name.ptr, (int)w->def->name.len, w->def->name.ptr);
     for (u32 k = 0; k < w->def->column_count; k++) {
         Value v = failing_value(w, rows, b, position, row, k);
         if (k)
             buf_str(&row_text, ", ");
         put_value(&row_text, &v);
     }
-    error_detail(&err, "Failing row contains (%.*s).", (int)row_text.len, (const char *)row_text.data);
+    error_detail(err, "Failing row contains (%.*s).", (int)row_text.len, (const char *)row_text.data);
     buf_free(&row_text);
+}
+
+static NORETURN void
+throw_null(const TxnWrite *w, const RowId *rows, const Batch *b, u32 position, const ColumnDef *c)
+{
+    Error err;
+    if (w->txn->rebuilds)
+        throw_contains_nulls(w->def, c);
+    error_set(&err, ERR_NOT_NULL_VIOLATION, "null value in column \"%.*s\" of relation \"%.*s\" violates not-null constraint",
+              (int)c->name.len, c->name.ptr, (int)w->def->name.len, w->def->name.ptr);
+    put_failing_row(w, rows, b, position, &err);
     throw_of_column(&err, w->def, c);
 }
 
 void
-write_check_nulls(TxnWrite *w, const RowId *rows, const Batch *b)
+txn_throw_broken(const TableDef *t, Str constraint)
 {
-    u32 first = b->count;
+    Error err;
+    error_set(&err, ERR_CHECK_VIOLATION, "check constraint \"%.*s\" of relation \"%.*s\" is violated by some row", (int)constraint.len,
+              constraint.ptr, (int)t->name.len, t->name.ptr);
+    throw_of_constraint(&err, t, constraint);
+}
+
+static NORETURN void
+throw_broken(const TxnWrite *w, const RowId *rows, const Batch *b)
+{
+    Error err;
+    Str name = w->broken;
+    if (w->txn->rebuilds)
+        txn_throw_broken(w->def, name);
+    error_set(&err, ERR_CHECK_VIOLATION, "new row for relation \"%.*s\" violates check constraint \"%.*s\"", (int)w->def->name.len,
+              w->def->name.ptr, (int)name.len, name.ptr);
+    put_failing_row(w, rows, b, w->broken_at, &err);
+    throw_of_constraint(&err, w->def, name);
+}
+
+void
+write_check_rows(TxnWrite *w, const RowId *rows, const Batch *b)
+{
+    u32 first = w->broken.len ? w->broken_at + 1 : b->count;
     const ColumnDef *column = NULL;
     for (u32 k = 0; k < w->column_count; k++) {
         const Vec *v = &b->columns[k];
@@ -111,4 +149,6 @@ write_check_nulls(TxnWrite *w, const RowId *rows, const Batch *b)
     }
     if (column)
         throw_null(w, rows, b, first, column);
+    if (w->broken.len)
+        throw_broken(w, rows, b);
 }

@@ -1,8 +1,10 @@
 /*
  * deparse.c
- *    Bound expressions as text for EXPLAIN, in PostgreSQL's look.
+ *    Bound expressions as text for EXPLAIN and CHECK, in PostgreSQL's look.
  */
-#include "backend/plan/deparse.h"
+#include "backend/sql/deparse.h"
+
+#include "backend/sql/lex.h"
 
 static void put(const Deparse *d, const BExpr *e);
 
@@ -16,6 +18,49 @@ put_list(const Deparse *d, const BExpr *e, u32 first, const char *between)
     }
 }
 
+void
+deparse_name(ByteBuf *to, Str name)
+{
+    bool plain = name.len && !(name.ptr[0] >= '0' && name.ptr[0] <= '9');
+    for (u32 i = 0; i < name.len && plain; i++)
+        plain = (name.ptr[i] >= 'a' && name.ptr[i] <= 'z') || (name.ptr[i] >= '0' && name.ptr[i] <= '9') || name.ptr[i] == '_';
+    Keyword k = plain ? keyword_find(name) : NO_KEYWORD;
+    if (plain && (!k || keyword_class(k) == KWC_UNRESERVED)) {
+        buf_put(to, name.ptr, name.len);
+        return;
+    }
+    buf_u8(to, '"');
+    for (u32 i = 0; i < name.len; i++) {
+        if (name.ptr[i] == '"')
+            buf_u8(to, '"');
+        buf_u8(to, (u8)name.ptr[i]);
+    }
+    buf_u8(to, '"');
+}
+
+/* A number that the parser would read as this type by itself. */
+static bool
+speaks_for_itself(const Deparse *d, const BExpr *e, const char *text, size_t len)
+{
+    if (!d->exact && (e->type == TYPE_INT2 || e->type == TYPE_INT4 || e->type == TYPE_INT8))
+        return true;
+    if (!len || text[0] < '0' || text[0] > '9')
+        return false;
+    return e->type == TYPE_INT4 || (e->type == TYPE_NUMERIC && (memchr(text, '.', len) || memchr(text, 'e', len)));
+}
+
+static void
+put_quoted(ByteBuf *to, const char *text, size_t len)
+{
+    buf_u8(to, '\'');
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\'')
+            buf_u8(to, '\'');
+        buf_u8(to, (u8)text[i]);
+    }
+    buf_u8(to, '\'');
+}
+
 static void
 put_const(const Deparse *d, const BExpr *e)
 {
@@ -25,16 +70,42 @@ put_const(const Deparse *d, const BExpr *e)
         buf_printf(d->to, "NULL::%s", type_format(d->arena, e->type, e->typmod));
         return;
     }
-    if (e->type == TYPE_INT2 || e->type == TYPE_INT4 || e->type == TYPE_INT8 || e->type == TYPE_BOOL) {
-        if (e->type == TYPE_BOOL)
-            buf_str(d->to, v->b ? "true" : "false");
-        else
-            value_out(d->to, &format, v);
+    if (e->type == TYPE_BOOL) {
+        buf_str(d->to, v->b ? "true" : "false");
         return;
     }
-    buf_u8(d->to, '\'');
-    value_out(d->to, &format, v);
-    buf_printf(d->to, "'::%s", type_format(d->arena, e->type, -1));
+    ByteBuf text = {0};
+    value_out(&text, &format, v);
+    if (!text.failed && speaks_for_itself(d, e, (const char *)text.data, text.len)) {
+        buf_put(d->to, text.data, text.len);
+    } else {
+        put_quoted(d->to, (const char *)text.data, text.len);
+        buf_printf(d->to, "::%s", type_format(d->arena, e->type, -1));
+    }
+    d->to->failed |= text.failed;
+    buf_free(&text);
+}
+
+/* Calls that have a syntax of their own. */
+static bool
+put_special(const Deparse *d, const BExpr *e, Str name)
+{
+    if (str_eq(name, STR_LIT("extract")) && e->args[0]->kind == BX_CONST && !e->args[0]->value.is_null) {
+        buf_str(d->to, "EXTRACT(");
+        deparse_name(d->to, e->args[0]->value.str);
+        buf_str(d->to, " FROM ");
+        put(d, e->args[1]);
+        buf_u8(d->to, ')');
+        return true;
+    }
+    if (!str_eq(name, STR_LIT("timezone")) || e->arg_count != 2)
+        return false;
+    buf_u8(d->to, '(');
+    put(d, e->args[1]);
+    buf_str(d->to, " AT TIME ZONE ");
+    put(d, e->args[0]);
+    buf_u8(d->to, ')');
+    return true;
 }
 
 static void
@@ -42,7 +113,10 @@ put_func(const Deparse *d, const BExpr *e)
 {
     const FuncDef *f = func_def(e->func);
     if (!f->is_operator) {
-        buf_printf(d->to, "%s(", f->name);
+        if (put_special(d, e, str_of(f->name)))
+            return;
+        deparse_name(d->to, str_of(f->name));
+        buf_u8(d->to, '(');
         put_list(d, e, 0, ", ");
         buf_u8(d->to, ')');
         return;
@@ -99,32 +173,69 @@ put_column(const Deparse *d, const BExpr *e)
         return;
     }
     const BRel *r = &d->query->rels[e->rel];
-    if (d->query->rel_count > 1)
-        buf_printf(d->to, "%.*s.", (int)r->alias.len, r->alias.ptr);
+    if (d->query->rel_count > 1) {
+        deparse_name(d->to, r->alias);
+        buf_u8(d->to, '.');
+    }
     if (e->column == BCOL_CTID || e->column == BCOL_TABLEOID || e->column == BCOL_XMIN)
         buf_str(d->to, e->column == BCOL_CTID ? "ctid" : e->column == BCOL_TABLEOID ? "tableoid" : "xmin");
     else
-        buf_printf(d->to, "%.*s", (int)r->columns[e->column].name.len, r->columns[e->column].name.ptr);
+        deparse_name(d->to, r->columns[e->column].name);
+}
+
+/* varchar IN (constants): compared as texts, listed as what they were written to be. */
+static bool
+is_varchar_list(const BExpr *e)
+{
+    const BExpr *left = e->args[0];
+    if (e->kind != BX_IN || left->kind != BX_CAST || left->type != TYPE_TEXT || left->args[0]->type != TYPE_VARCHAR)
+        return false;
+    for (u32 i = 1; i < e->arg_count; i++) {
+        const BExpr *c = e->args[i]->kind == BX_CAST ? e->args[i]->args[0] : e->args[i];
+        if (c->kind != BX_CONST || c->type != TYPE_VARCHAR || c->value.is_null)
+            return false;
+    }
+    return true;
+}
+
+static void
+put_varchar_list(const Deparse *d, const BExpr *e)
+{
+    buf_printf(d->to, " %s ((ARRAY[", e->negated ? "<> ALL" : "= ANY");
+    for (u32 i = 1; i < e->arg_count; i++) {
+        Str s = (e->args[i]->kind == BX_CAST ? e->args[i]->args[0] : e->args[i])->value.str;
+        buf_str(d->to, i > 1 ? ", " : "");
+        put_quoted(d->to, s.ptr, s.len);
+        buf_str(d->to, "::character varying");
+    }
+    buf_str(d->to, "])::text[]))");
 }
 
 static void
 put_test(const Deparse *d, const BExpr *e)
 {
-    buf_u8(d->to, '(');
+    if (d->short_lists && is_varchar_list(e)) {
+        buf_u8(d->to, '(');
+        put(d, e->args[0]);
+        put_varchar_list(d, e);
+        return;
+    }
+    bool not_distinct = e->kind == BX_DISTINCT && e->negated;
+    buf_str(d->to, not_distinct ? "(NOT (" : "(");
     put(d, e->args[0]);
     if (e->kind == BX_IS_NULL)
         buf_str(d->to, e->negated ? " IS NOT NULL" : " IS NULL");
     else if (e->kind == BX_IS_BOOL)
         buf_printf(d->to, " IS %s%s", e->negated ? "NOT " : "", e->value.is_null ? "UNKNOWN" : e->value.b ? "TRUE" : "FALSE");
     else if (e->kind == BX_DISTINCT) {
-        buf_printf(d->to, " IS %sDISTINCT FROM ", e->negated ? "NOT " : "");
+        buf_str(d->to, " IS DISTINCT FROM ");
         put(d, e->args[1]);
     } else {
-        buf_printf(d->to, " %s (", e->negated ? "<> ALL" : "= ANY");
+        buf_printf(d->to, " %s (ARRAY[", e->negated ? "<> ALL" : "= ANY");
         put_list(d, e, 1, ", ");
-        buf_u8(d->to, ')');
+        buf_str(d->to, "])");
     }
-    buf_u8(d->to, ')');
+    buf_str(d->to, not_distinct ? "))" : ")");
 }
 
 static void
@@ -140,9 +251,10 @@ static void
 put_subscript(const Deparse *d, const BExpr *e)
 {
     bool slice = e->negated;
-    buf_u8(d->to, '(');
+    bool plain = e->args[0]->kind == BX_COLUMN;
+    buf_str(d->to, plain ? "" : "(");
     put(d, e->args[0]);
-    buf_u8(d->to, ')');
+    buf_str(d->to, plain ? "" : ")");
     for (u32 i = 1; i < e->arg_count; i++) {
         bool second = slice && i % 2 == 0;
         buf_u8(d->to, second ? ':' : '[');
