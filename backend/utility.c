@@ -217,12 +217,12 @@ reset(Session *s, const BStmt *b)
     session_apply_gucs(s);
 }
 
-/* What is committed is in the redo log already: there is nothing to wait for. */
 static void
 checkpoint(Session *s)
 {
     if (!s->superuser)
         err_throw(ERR_INSUFFICIENT_PRIVILEGE, "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT");
+    txn_checkpoint(s->txn);
 }
 
 /* CHECK DATABASE: walk every invariant of the store at the newest version; XX001 names the first that does not hold. */

@@ -74,7 +74,7 @@ write_identity(int dir, Error *err)
 }
 
 static bool
-check_identity(const Postmaster *pm, int dir, Error *err)
+check_identity(Postmaster *pm, int dir, Error *err)
 {
     char text[128] = "";
     int version = 0;
@@ -92,6 +92,7 @@ check_identity(const Postmaster *pm, int dir, Error *err)
     if (version != FORMAT_VERSION)
         return error_set(err, ERR_DATA_CORRUPTED, "data folder \"%s\" has format %d, this program reads format %d", folder(pm),
                          version, FORMAT_VERSION);
+    pm->boot.database_id = id;
     return true;
 }
 
@@ -162,7 +163,8 @@ datadir_open(Postmaster *pm, u32 owner_uid, u32 owner_gid, Error *err)
             return false;
         if (fchownat(dir, ID_FILE, owner_uid, owner_gid, AT_SYMLINK_NOFOLLOW) != 0)
             return error_set(err, ERR_IO_ERROR, "cannot give \"%s/%s\" to its owner: %s", path, ID_FILE, strerror(errno));
-    } else if (!check_identity(pm, dir, err))
+    }
+    if (!check_identity(pm, dir, err))
         return false;
     if (fchown(pm->lock_fd, owner_uid, owner_gid) != 0)
         return error_set(err, ERR_IO_ERROR, "cannot give \"%s/%s\" to its owner: %s", path, PID_FILE, strerror(errno));

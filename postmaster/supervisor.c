@@ -47,6 +47,7 @@ become(Postmaster *pm, RoleKind role, i32 parent)
         close(pm->boot.data_dir_fd);
         close(pm->boot.wal_dir_fd);
         close(pm->boot.snap_dir_fd);
+        close(pm->boot.shm.checkpointer_event_fd);
         close(pm->lock_fd);
     }
     if (role != ROLE_WALWRITER)

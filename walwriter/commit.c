@@ -398,6 +398,7 @@ commit_submit(Writer *w)
     w->group_open = false;
     g->tag = w->next_tag;
     g->begun_ns = env->monotonic_ns();
+    w->shm->writer->log_payload += wal_group_bytes(w->wal);
     FAULT(WAL_BEFORE_SUBMIT);
     int failed = wal_group_submit(w->wal, w->next_tag);
     FAULT(WAL_AFTER_SUBMIT);

@@ -14,7 +14,7 @@
  */
 #include "walwriter/world_int.h"
 
-enum { SEGMENT_LINE_BITS = 12, SEGMENT_SPLIT_BITS = 11, DEPTH_MAX = 24 };
+enum { SEGMENT_LINE_BITS = 12, SEGMENT_SPLIT_BITS = 11, DEPTH_MAX = INDEX_DEPTH_MAX };
 
 static u32 capacity_of(u32 line_bits) { return (u32)INDEX_LINE_ENTRIES << line_bits; }
 /* Above this a segment grows: a line of entries stays free in any case, so that probes end. */
@@ -224,4 +224,58 @@ index_enter(World *w, IndexShm *x, u64 hash, u64 payload, IndexKeep keep, void *
         return;
     s->used++;
     x->entry_count++;
+}
+
+/* ---- many entries at once ---- */
+
+bool
+index_begin_bulk(World *w, IndexShm *x, u32 depth)
+{
+    IndexDirShm *d = world_get(w, index_dir_bytes(depth));
+    if (!d)
+        return false;
+    memset(d, 0, index_dir_bytes(depth));
+    d->depth = depth;
+    for (u64 i = 0; i < (u64)1 << x->pub_dir->depth;) {
+        IndexSegmentShm *s = x->pub_dir->segments[i];
+        i += (u64)1 << (x->pub_dir->depth - s->depth);
+        world_free(w, s, segment_bytes(s->line_bits));
+    }
+    world_free(w, x->pub_dir, index_dir_bytes(x->pub_dir->depth));
+    *x = (IndexShm){.pub_dir = d};
+    return true;
+}
+
+bool
+index_add_ranges(World *w, IndexShm *x, u32 first, u32 end, const u64 *counts)
+{
+    IndexDirShm *d = (IndexDirShm *)(uintptr_t)x->pub_dir;
+    for (u32 i = first; i < end; i++) {
+        d->segments[i] = segment_new(w, line_bits_for(counts[i]), d->depth, false);
+        if (!d->segments[i])
+            return false;
+    }
+    return true;
+}
+
+void
+index_place(IndexShm *x, u32 stored, u64 payload)
+{
+    place_entry(index_segment(x->pub_dir, stored), stored, index_entry(stored, payload));
+}
+
+void
+index_count(IndexShm *x)
+{
+    const IndexDirShm *d = x->pub_dir;
+    x->entry_count = 0;
+    for (u64 i = 0; i < (u64)1 << d->depth;) {
+        IndexSegmentShm *s = d->segments[i];
+        s->used = s->promised = 0;
+        for (u32 line = 0; line < 1u << s->line_bits; line++)
+            for (u32 e = 0; e < INDEX_LINE_ENTRIES; e++)
+                s->used += s->lines[line].pub_entry[e] != 0;
+        x->entry_count += s->used;
+        i += (u64)1 << (d->depth - s->depth);
+    }
 }

@@ -256,8 +256,7 @@ handle(Writer *w, Tx *tx, const BoxShm *b, u32 len, u64 seq)
         return;
     }
     if (tx->kind == REQ_CHECKPOINT) {
-        error_set(&err, ERR_FEATURE_NOT_SUPPORTED, "CHECKPOINT is not supported yet");
-        answer_put(w, tx, ANS_ERROR, 0, 0, &err);
+        snapshot_request(w, tx);
         return;
     }
     if (!may_go_on(w, tx, &err)) {
@@ -286,6 +285,7 @@ release_slot(Writer *w, Tx *tx)
         tx->abandoned = true;
         return;
     }
+    snapshot_forget(w, tx);
     tx_abort(w, tx);
     locks_release_session_all(w->locks, tx->slot, tx_granted, w);
     tx->lost = ERR_NONE;
@@ -397,14 +397,14 @@ bool
 intake_pending(const Writer *w)
 {
     u64 seq;
-    if (w->ready_count > 0 && wal_in_flight(w->wal) == 0)
+    if ((w->ready_count > 0 && wal_in_flight(w->wal) == 0) || snapshot_pending(w))
         return true;
     for (u32 i = 0; i < w->slot_count; i++) {
         const Tx *tx = &w->txs[i];
         const SlotShm *s = &w->shm->control->slots[i];
         if (tx->in_use && tx->state == TX_IDLE && has_request(tx, shm_box(w->shm, i), &seq))
             return true;
-        if (tx->state == TX_PARKED && observe_u64(&shm_box(w->shm, i)->pub_withdraw_seq) == tx->seq)
+        if ((tx->state == TX_PARKED || tx->state == TX_SNAPSHOT) && observe_u64(&shm_box(w->shm, i)->pub_withdraw_seq) == tx->seq)
             return true;
         if (!tx->abandoned && observe_u32(&s->pub_state) == SLOT_RELEASING &&
             observe_u32(&w->shm->writer->pub_released_generation[i]) != observe_u32(&s->pub_generation))

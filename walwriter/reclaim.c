@@ -202,7 +202,7 @@ look_at_pins(World *w)
     w->seen_version = w->published->version;
     w->pin_count = 0;
     w->pins_overflow = false;
-    for (u32 i = 0; i < w->shm->slot_count; i++) {
+    for (u32 i = 0; i <= w->shm->slot_count; i++) { /* the last box is the checkpointer's */
         u64 pin = observe_u64(&shm_box(w->shm, i)->pub_pin_epoch);
         if (!pin || pin >= w->seen_epoch)
             continue;

@@ -1,13 +1,14 @@
 /*
  * recover.c
- *    Start: replay the log through the functions that the living loop uses (I4), from its beginning; snapshots will move that beginning.
+ *    Start: replay the log through the functions that the living loop uses (I4), from the snapshot's log start (restore.c) or its own beginning.
  *
  * Every frame of a valid group comes in order. A frame with a COMMIT record and no chain is applied at once, its LSN being the version. Parts of
  * a chain go into the chain's own blocks; COMMIT links them, ABORT or the end of the log drops them. Row ids come from the records:
  * replay never counts.
- * Takeover (I9): the world is alive. Commits at or below the published version are skipped (and the parts of chains that committed there),
- * those above are applied again, idempotently; commits that a box still waits for are kept, so that it gets its answer, be they published or not. The
- * log is read from WriterShm.pub_takeover_lsn on, so that a takeover takes as long after an hour as after a second.
+ * Commits at or below the published version, which the snapshot has, are skipped, and the parts of chains that committed there.
+ * Takeover (I9): the world is alive; the same is skipped, what is above is applied again, idempotently; commits that a box still waits for are kept, so that
+ * it gets its answer, be they published or not. The log is read from WriterShm.pub_takeover_lsn on, so that a takeover takes as long after an hour as after
+ * a second.
  * Writes: the world. Fails: what the log reader refuses, records that do not decode (XX001), no memory.
  */
 #include "walwriter/writer.h"
@@ -21,20 +22,20 @@
 #include <stdlib.h>
 
 /* Often enough that lists of deletes newer than the oldest pin stay short. */
-enum { PUBLISH_EVERY_COMMITS = 64, PROGRESS_EVERY_BYTES = 1 << 30 };
+enum { PUBLISH_EVERY_COMMITS = 64, PROGRESS_EVERY_NS = 1000 * 1000 * 1000 };
 
 typedef struct Replay {
     World *world;
     const Shm *shm;
     bool take_over;
     Recovered *out;
-    u64 published;        /* takeover: the version that is published already */
+    u64 published;        /* takeover, snapshot: the version that is published already */
     u64 version;          /* the last commit applied */
-    u64 bytes;
+    u64 said_ns;          /* when progress was last told */
     u32 unpublished;      /* commits */
     Chain **chains;
     u32 chain_count, chain_capacity;
-    u64 *done;            /* takeover: chains that committed at or below `published` */
+    u64 *done;            /* chains that committed at or below `published` */
     u32 done_count, done_capacity;
     PartView *parts;
     PartColumn *columns;
@@ -376,6 +377,17 @@ publish_some(Replay *r)
         ;
 }
 
+static void
+say_progress(Replay *r, Lsn lsn)
+{
+    u64 now_ns = env->monotonic_ns();
+    if (now_ns - r->said_ns < PROGRESS_EVERY_NS)
+        return;
+    r->said_ns = now_ns;
+    say_info("recovering: %llu MB of the redo log replayed, %llu transactions, at LSN %llu", (unsigned long long)(r->out->log_bytes >> 20),
+             (unsigned long long)r->out->transactions, (unsigned long long)lsn);
+}
+
 static bool
 replay_frame(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
 {
@@ -394,9 +406,8 @@ replay_frame(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
         return corrupt(err, lsn, "neither a commit nor a chain");
     if (!(f.has_chain ? replay_chain(r, &f, err) : replay_single(r, &f, err)))
         return false;
-    r->bytes += len;
-    if (r->bytes / PROGRESS_EVERY_BYTES != (r->bytes - len) / PROGRESS_EVERY_BYTES)
-        say_info("recovering: %llu MB of the redo log replayed", (unsigned long long)(r->bytes >> 20));
+    r->out->log_bytes += len;
+    say_progress(r, lsn);
     if (!f.has_commit)
         return true;
     r->version = lsn;
@@ -407,7 +418,7 @@ replay_frame(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
     return note_answer(r, &f, err);
 }
 
-/* Takeover, first reading: chains whose commit is published are not staged again. */
+/* First reading: chains whose commit is published are not staged again. */
 static bool
 find_done_chains(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
 {
@@ -441,15 +452,16 @@ recover_run(World *world, Shm *shm, Io *io, int wal_dir_fd, bool take_over, Reco
 {
     Replay r = {.world = world, .shm = shm, .take_over = take_over, .out = ret, .arena = arena_new("recovery", 0, NULL)};
     WalVerdict ignored;
-    Lsn from = 0; /* a snapshot's log start will stand here */
+    Lsn from = take_over ? observe_u64(&shm->writer->pub_takeover_lsn) : ret->log_start;
     bool ok = r.arena != NULL || no_memory(err);
-    if (take_over) {
-        r.published = world_version(world);
-        from = observe_u64(&shm->writer->pub_takeover_lsn);
-        if (from < r.published) /* else no frame of a published chain is read */
-            ok = ok && wal_read(io, wal_dir_fd, from, find_done_chains, &r, &ignored, err);
-    }
+    r.said_ns = env->monotonic_ns();
+    r.version = r.published = world_version(world);
+    if (from < r.published) /* else no frame of a published chain is read */
+        ok = ok && wal_read(io, wal_dir_fd, from, find_done_chains, &r, &ignored, err);
     ok = ok && wal_read(io, wal_dir_fd, from, replay_frame, &r, &ret->verdict, err);
+    if (ok && !take_over && r.published && ret->verdict.valid_through <= r.published)
+        ok = error_set(err, ERR_DATA_CORRUPTED, "redo log is damaged: it ends at LSN %llu, before the snapshot of LSN %llu",
+                       (unsigned long long)ret->verdict.valid_through, (unsigned long long)r.published);
     while (r.chain_count > 0) {
         Chain *c = r.chains[--r.chain_count];
         drop_chain(world, c);

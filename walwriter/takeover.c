@@ -9,22 +9,6 @@
  */
 #include "walwriter/world_int.h"
 
-static void
-count_index(IndexShm *x)
-{
-    const IndexDirShm *d = x->pub_dir;
-    x->entry_count = 0;
-    for (u64 i = 0; i < (u64)1 << d->depth;) {
-        IndexSegmentShm *s = d->segments[i];
-        s->used = s->promised = 0;
-        for (u32 line = 0; line < 1u << s->line_bits; line++)
-            for (u32 e = 0; e < INDEX_LINE_ENTRIES; e++)
-                s->used += s->lines[line].pub_entry[e] != 0;
-        x->entry_count += s->used;
-        i += (u64)1 << (d->depth - s->depth);
-    }
-}
-
 static u32
 count_bits(const u64 *bits)
 {
@@ -73,9 +57,9 @@ take_table(World *w, TableShm *t)
                 take_slot(w, tw, &d->pub_chunks[c][i]);
     for (u32 c = 0; t->dicts && c < t->def->column_count; c++)
         if (t->dicts[c])
-            count_index(&t->dicts[c]->index);
+            index_count(&t->dicts[c]->index);
     for (u32 k = 0; k < t->def->key_count; k++)
-        count_index(&t->keys[k]);
+        index_count(&t->keys[k]);
 }
 
 static bool

@@ -188,6 +188,9 @@ begin_log(Writer *w, const WriterOptions *o, const Recovered *r, Error *err)
 static void
 say_recovered(const Writer *w, const Recovered *r, u64 begun_ns, const char *engine_why)
 {
+    if (r->snapshot)
+        say_info("snapshot %llu, of LSN %llu: %.1f MB read in %.3f s; the redo log goes on from LSN %llu", (unsigned long long)r->snapshot,
+                 (unsigned long long)r->snapshot_version, (double)r->snapshot_file_bytes / 1e6, (double)r->snapshot_ns / 1e9, (unsigned long long)r->log_start);
     say_info("recovered %llu transactions in %.3f s, dropped %llu unfinished ones; redo log: %s; %s", (unsigned long long)r->transactions,
              (double)(env->monotonic_ns() - begun_ns) / 1e9, (unsigned long long)r->chains_dropped,
              r->verdict.text[0] ? r->verdict.text : "empty", io_kind(w->io) == IO_ENGINE_RING ? "writes by io_uring" : engine_why);
@@ -213,6 +216,7 @@ open_all(Writer *w, const WriterOptions *o, Error *err)
     if (!make_state(w, o->shm) || !(w->io = io_new(o->engine, RING_DEPTH, &why)))
         return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
     bool ok = world_open(o->shm, o->take_over, &w->world, err) &&
+              (o->take_over || restore_run(&w->world, o->shm, w->io, o->snap_dir_fd, o->database_id, &r, err)) &&
               recover_run(w->world, o->shm, w->io, o->wal_dir_fd, o->take_over, &r, err) &&
               is_complete(o, &r, err) &&
               begin_log(w, o, &r, err);
@@ -227,6 +231,7 @@ open_all(Writer *w, const WriterOptions *o, Error *err)
         w->next_chain = wal_next_lsn(w->wal);
         w->next_tag = w->oldest_tag = 1;
         w->group_limit = (u32)MIN((u64)GROUP_LIMIT_BYTES, o->segment_bytes - SEGMENT_MARGIN_BYTES);
+        snapshot_begin(w, o, &r);
         say_recovered(w, &r, begun_ns, why);
         reads_restarted(w);
         adopt_boxes(w, &r);
@@ -378,6 +383,7 @@ writer_turn(Writer *w)
     intake_ready(w);
     if (!w->stopping)
         intake_scan(w);
+    snapshot_turn(w);
     commit_submit(w);
     answer_flush(w);
     reclaim(w, now_ns);
@@ -423,7 +429,8 @@ walwriter_main(Boot *boot)
     int failed = shm_attach(&boot->shm, SHM_WALWRITER, 0);
     if (failed)
         say_fatal("cannot attach to shared memory: %s", strerror(-failed));
-    WriterOptions o = {.shm = &boot->shm, .wal_dir_fd = boot->wal_dir_fd, .segment_bytes = (u64)conf_int(&boot->conf, wal_segment_size),
+    WriterOptions o = {.shm = &boot->shm, .wal_dir_fd = boot->wal_dir_fd, .snap_dir_fd = boot->snap_dir_fd, .database_id = boot->database_id,
+                       .segment_bytes = (u64)conf_int(&boot->conf, wal_segment_size), .snapshot_bytes = (u64)conf_int(&boot->conf, max_wal_size),
                        .engine = wanted_engine(&boot->conf), .take_over = boot->take_over, .log_begun = boot->log_begun, .root_password = boot->root_password};
     bool ok = writer_open(&o, &w, &err);
     sodium_memzero(boot->root_password, sizeof boot->root_password);

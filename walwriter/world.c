@@ -115,6 +115,8 @@ format_world(World *w, Error *err)
 {
     (void)err;
     WorldHead *h = w->head;
+    if (w->shm->secrets)
+        memset(w->shm->secrets, 0, SECRET_ROWS * sizeof *w->shm->secrets);
     ensure(alloc_get(w->alloc, sizeof *h, 0) == (void *)h); /* the first piece of all */
     u64 high = h->extent_high;
     *h = (WorldHead){

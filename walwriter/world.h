@@ -10,6 +10,7 @@
 #define WORLD_H
 
 #include "common/disk/part.h"
+#include "common/disk/snap.h"
 #include "common/shm/shm.h"
 #include "common/store/store.h"
 
@@ -147,6 +148,22 @@ void world_give_name(World *w, u32 table_id);
 void world_put_role(World *w, const RoleDef *role, const char *verifier); /* creates or replaces; verifier NULL keeps it */
 void world_drop_role(World *w, u32 role_id);
 void world_set_acl(World *w, u32 table_id, const AclItem *acl, u32 count);
+
+/* ---- from a snapshot into a fresh world (restore_write.c): the catalog by its records, then this; world_publish shows it. false: 53200, or XX001 where
+ * what is said does not fit the table ---- */
+void world_restore_counts(World *w, const SnapHead *head);
+MUST_CHECK bool world_restore_table(World *w, const SnapTable *t, Error *err);
+/* Before the blocks whose texts it has. */
+MUST_CHECK bool world_restore_dict(World *w, u32 table_id, const SnapDict *d, Error *err);
+/* A piece of texts, the codes in order. */
+MUST_CHECK bool world_restore_texts(World *w, u32 table_id, u64 dict_id, const SnapTexts *t, const u8 *bytes, Error *err);
+/* A block: where its slices' values and NULLs and its delete bits are to be written (by any thread), before world_restore_keys. */
+MUST_CHECK bool world_restore_block(World *w, u32 table_id, const SnapBlock *b, u64 **ret_bits, Error *err);
+MUST_CHECK bool world_restore_slice(World *w, u32 table_id, u64 block, u32 column, const SnapSlice *s, u8 **ret_values, u8 **ret_nulls, Error *err);
+/* Everything is read: counts of deleted rows, and the key indexes, built by so many threads. */
+MUST_CHECK bool world_restore_keys(World *w, u64 version, u32 threads, Error *err);
+/* An empty world again: nothing that was put in is left, private memory and secrets included. */
+MUST_CHECK bool world_start_again(World **w, Shm *shm, Error *err);
 
 /* ---- publish ---- */
 /* Make everything applied visible as `version` (0: only a new epoch). */

@@ -187,6 +187,15 @@ bool index_reserve(World *w, IndexShm *x, u64 hash, bool promise, bool must, Ind
 /* Enter; an equal entry is a no-op; the slot of an entry of this tag that `keep` gives up is used again. The promise is taken back. */
 void index_enter(World *w, IndexShm *x, u64 hash, u64 payload, IndexKeep keep, void *ctx);
 
+/* Building an index at once: an empty directory for 2^depth ranges of hashes instead of what it has; segments for the ranges first … end-1 with so many
+ * entries each; then index_place from any threads that share no range. */
+enum { INDEX_DEPTH_MAX = 24 };
+bool index_begin_bulk(World *w, IndexShm *x, u32 depth);
+bool index_add_ranges(World *w, IndexShm *x, u32 first, u32 end, const u64 *counts);
+void index_place(IndexShm *x, u32 stored, u64 payload);
+void index_count(IndexShm *x); /* its notes anew from what lies in it */
+enum { INDEX_BULK_ENTRIES = 12000 }; /* of a range: one segment of the usual size */
+
 /* ---- keys (key_write.c) ---- */
 bool key_reserve_part(World *w, TableWork *tw, const PartView *p, Error *err);
 /* Keys of rows [first, first + count) of a block, already written. */

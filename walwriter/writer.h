@@ -39,6 +39,7 @@ enum {
     CHANGED_PLACES = 4096,
     SEAL_AFTER_NS = 100 * 1000 * 1000,
     RESUME_EVERY_NS = 1000 * 1000 * 1000,
+    SNAPSHOT_BYTES_DEFAULT = 1 << 30,
 };
 
 /* A catalog change of an open transaction (ddl_stage.c). */
@@ -169,7 +170,7 @@ typedef struct OwnKey {
 } OwnKey;
 
 /* ---- transactions ---- */
-typedef enum TxState { TX_IDLE, TX_PARKED, TX_LOGGED } TxState;
+typedef enum TxState { TX_IDLE, TX_PARKED, TX_LOGGED, TX_SNAPSHOT /* CHECKPOINT waits for its answer */ } TxState;
 
 typedef struct BulkLocks {
     u32 table_id;
@@ -199,6 +200,7 @@ typedef struct Tx {
     bool open;         /* a transaction of several requests, from its first PART or LOCK to its end */
     ErrCode lost;      /* its chain is gone (log failure, takeover): what the next request of it is told */
     u64 seen_seq;      /* the last request taken from the box */
+    u64 wish;          /* TX_SNAPSHOT: the one that answers it */
     /* the request in work */
     ReqKind kind;
     u32 flags, request_len;
@@ -291,6 +293,9 @@ typedef struct Writer {
     bool full;              /* requests wait in their boxes for a group to come back */
     bool unsealed;          /* something became durable since the last seal */
     bool stopping;
+    u64 snapshot_bytes;     /* of records in the log, that cause a snapshot */
+    u64 snapshot_done;      /* the checkpointer's pub_done when it was last looked at */
+    u32 snapshot_waiters;   /* slots in TX_SNAPSHOT */
     u64 scratch_capacity;   /* keys of one bulk part (judge_keys.c) */
     u64 clash_hash;         /* of the key that the last unique violation was about */
     struct ScratchKey *scratch;
@@ -438,16 +443,37 @@ void signal_backend(Writer *w, Tx *tx);
 void answer_put(Writer *w, Tx *tx, AnsStatus status, u64 version, u64 rows, const Error *err);
 void answer_flush(Writer *w);
 
+/* ---- snapshots (snapshot_ask.c): asking the checkpointer for them ---- */
+/* A CHECKPOINT was taken from its box: it waits, or is refused. */
+void snapshot_request(Writer *w, Tx *tx);
+/* Answer who waits; wish for one when the log has grown. */
+void snapshot_turn(Writer *w);
+/* The slot is released: it waits no more. */
+void snapshot_forget(Writer *w, Tx *tx);
+/* An answer can be given. */
+bool snapshot_pending(const Writer *w);
+struct Recovered;
+struct WriterOptions;
+void snapshot_begin(Writer *w, const struct WriterOptions *o, const struct Recovered *r);
+
 /* ---- recovery ---- */
 typedef struct Recovered {
     WalVerdict verdict;
     u64 version; /* of the last commit applied, not published yet when the world is taken over */
     u64 transactions, chains_dropped;
+    u64 log_bytes;       /* of records replayed */
+    Lsn log_start;       /* where the log was read from; 0: from its beginning */
+    u64 snapshot;        /* number of the one it began with, 0: none */
+    u64 snapshot_version, snapshot_file_bytes, snapshot_ns;
+    u64 damaged_snapshot; /* a newer one, or the one it began with, that is not whole; 0: none */
     CommitRecord *answers; /* takeover: commits that a box waits for, `answer_lsns` beside them */
     u64 *answer_lsns;
     u32 answer_count, answer_capacity;
 } Recovered;
 MUST_CHECK bool recover_run(World *world, Shm *shm, Io *io, int wal_dir_fd, bool take_over, Recovered *ret, Error *err);
+/* The newest usable snapshot, into a fresh world (which is made anew when one turns out to be damaged half-way): *ret's fields about snapshots. Without one
+ * nothing happens. false: there is no memory, or the disk cannot be read at all. */
+MUST_CHECK bool restore_run(World **world, Shm *shm, Io *io, int snap_dir_fd, u64 database_id, Recovered *ret, Error *err);
 /* The root role and its password: what must be logged first. false: nothing to log. */
 MUST_CHECK bool recover_root_record(World *world, Shm *shm, const char *password, ByteBuf *ret_frame);
 
@@ -457,7 +483,9 @@ const SecretShm *recover_secret(const SecretShm *rows, u32 role_id); /* NULL whe
 typedef struct WriterOptions {
     Shm *shm;
     int wal_dir_fd;
-    u64 segment_bytes;
+    int snap_dir_fd;
+    u64 database_id;
+    u64 segment_bytes, snapshot_bytes; /* snapshot_bytes 0: the default */
     IoEngineKind engine;
     bool take_over;
     bool log_begun;      /* an empty log is a lost one */

@@ -1,6 +1,7 @@
 /*
  * lock.c
- *    Locks of rows, tables and advisory keys as requests: one record each (common/shm/request.h), kept by the walwriter to the transaction's end.
+ *    Locks of rows, tables and advisory keys as requests: one record each (common/shm/request.h), kept by the walwriter to the transaction's end. And
+ *    requests that change nothing: the list of locks, signals, CHECKPOINT.
  */
 #include "backend/txn/ask.h"
 
@@ -91,4 +92,12 @@ txn_list_locks(Txn *t, Arena *a, u32 *ret_count)
     memcpy(rows, t->box->answer, bytes);
     *ret_count = (u32)(bytes / sizeof *rows);
     return rows;
+}
+
+void
+txn_checkpoint(Txn *t)
+{
+    Answer a;
+    (void)ask_area(t);
+    (void)ask(t, REQ_CHECKPOINT, 0, 0, 0, &a);
 }

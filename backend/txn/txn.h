@@ -107,6 +107,9 @@ const LockRow *txn_list_locks(Txn *t, Arena *a, u32 *ret_count);
 /* Cancel or end another session, if the role may (42501): the walwriter sends the signal. false: it is gone. */
 bool txn_signal(Txn *t, u32 slot, u32 generation, BackendSignal what);
 
+/* A snapshot of everything that is committed by now is complete when it returns; throws what went wrong with it. The transaction is not touched. */
+void txn_checkpoint(Txn *t);
+
 /* ---- SERIALIZABLE: what was read (below it these do nothing) ---- */
 void txn_note_read_table(Txn *t, u32 table_id);
 void txn_note_read_key(Txn *t, u32 table_id, u32 key, u64 hash, RowId found);

@@ -66,8 +66,8 @@ int wal_seal(WalWriter *w) MUST_CHECK;
 /* After a stop of writes: try again (space came back). LSNs of groups that were lost are not given out again. */
 MUST_CHECK bool wal_writer_resume(WalWriter *w, Error *err);
 u64 wal_epoch(const WalWriter *w);
-/* Segments wholly below this LSN may go. */
-int wal_remove_before(WalWriter *w, Lsn lsn) MUST_CHECK;
+/* Remove segments wholly below this LSN, oldest first; the newest stays whatever the LSN. Beside a writer it is safe for LSNs that are durable. */
+int wal_remove_before(Io *io, int dir_fd, Lsn lsn) MUST_CHECK;
 
 /* ---- reading: recovery, waldump, tests ---- */
 typedef struct WalVerdict {

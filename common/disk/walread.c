@@ -55,7 +55,7 @@ damaged(const Reader *r, const char *name, u64 offset, Lsn lsn, const char *reas
     return false;
 }
 
-/* ---- the chain ---- */
+/* ---- the chain: files that vanish meanwhile were retired (walretire.c); if one is needed, the chain says that it is missing ---- */
 
 static bool
 note_name(void *ctx, const char *name)
@@ -83,14 +83,15 @@ note_name(void *ctx, const char *name)
 }
 
 static bool
-read_head(Reader *r, Segment *s)
+read_head(Reader *r, Segment *s, bool *ret_gone)
 {
     u8 page[WAL_PAGE] = {0};
     Lsn start;
     u32 counter;
     int fd = io_open(r->io, IO_WAL_OPEN, r->dir_fd, s->name, IO_READ);
+    *ret_gone = fd == -ENOENT;
     if (fd < 0)
-        return io_failed(r, s->name, fd);
+        return *ret_gone || io_failed(r, s->name, fd);
     i64 n = io_read(r->io, IO_WAL_READ, fd, page, sizeof page, 0);
     (void)io_close(r->io, fd);
     if (n < 0)
@@ -108,9 +109,15 @@ find_segments(Reader *r)
     int rc = io_list(r->io, IO_WAL_LIST, r->dir_fd, note_name, r);
     if (rc < 0 || r->no_memory)
         return io_failed(r, ".", r->no_memory ? -ENOMEM : rc);
-    for (u32 i = 0; i < r->count; i++)
-        if (!read_head(r, &r->list[i]))
+    u32 kept = 0;
+    for (u32 i = 0; i < r->count; i++) {
+        bool gone;
+        r->list[kept] = r->list[i];
+        if (!read_head(r, &r->list[kept], &gone))
             return false;
+        kept += !gone;
+    }
+    r->count = kept;
     return true;
 }
 

@@ -341,17 +341,18 @@ io_list(Io *io, IoSite site, int dir_fd, bool (*each)(void *ctx, const char *nam
 
 /* ---- asynchronous writes ---- */
 
-int
-io_submit_durable(Io *io, IoSite site, int fd, const void *from, size_t len, u64 offset, bool direct, u64 tag)
+static int
+submit(Io *io, IoRequest request)
 {
     u32 slot = 0;
-    ensure(len > 0 && len % 4096 == 0 && offset % 4096 == 0 && (uintptr_t)from % 4096 == 0);
+    ensure(request.len > 0 && request.len % 4096 == 0 && request.offset % 4096 == 0 && (uintptr_t)request.from % 4096 == 0);
     while (slot < io->depth && io->requests[slot].busy)
         slot++;
     if (slot == io->depth)
         return -EAGAIN;
-    io->requests[slot] = (IoRequest){.tag = tag, .offset = offset, .from = from, .len = len, .first_len = len,
-                                     .fd = fd, .site = site, .direct = direct, .busy = true};
+    request.first_len = request.len;
+    request.busy = true;
+    io->requests[slot] = request;
     io->in_flight++;
 #ifdef ENABLE_FAULTS
     if (fault_submit(io, slot))
@@ -361,9 +362,21 @@ io_submit_durable(Io *io, IoSite site, int fd, const void *from, size_t len, u64
     if (rc < 0) {
         io->requests[slot].busy = false;
         io->in_flight--;
-        count(io, site, rc, 0);
+        count(io, request.site, rc, 0);
     }
     return rc;
+}
+
+int
+io_submit_durable(Io *io, IoSite site, int fd, const void *from, size_t len, u64 offset, bool direct, u64 tag)
+{
+    return submit(io, (IoRequest){.tag = tag, .offset = offset, .from = from, .len = len, .fd = fd, .site = site, .direct = direct, .durable = true});
+}
+
+int
+io_submit_write(Io *io, IoSite site, int fd, const void *from, size_t len, u64 offset, u64 tag)
+{
+    return submit(io, (IoRequest){.tag = tag, .offset = offset, .from = from, .len = len, .fd = fd, .site = site});
 }
 
 u32

@@ -24,7 +24,7 @@ typedef struct Io Io;
 
 typedef enum IoFlags { IO_READ = 1, IO_WRITE = 2, IO_CREATE = 4, IO_EXCL = 8, IO_DIRECT = 16, IO_DIR = 32 } IoFlags;
 
-/* A finished asynchronous write: result is bytes written or -errno, and covers the sync. */
+/* A finished asynchronous write: result is bytes written or -errno; of a durable write it covers the sync. */
 typedef struct IoDone {
     u64 tag;
     i64 result;
@@ -54,6 +54,8 @@ int io_list(Io *io, IoSite site, int dir_fd, bool (*each)(void *ctx, const char 
 /* Asynchronous durable write of an aligned buffer (4 KiB, length a multiple) that must stay untouched until it is reaped.
  * `direct`: the descriptor was opened with IO_DIRECT and one RWF_DSYNC write does; else write and fdatasync. At most `depth` in flight. */
 int io_submit_durable(Io *io, IoSite site, int fd, const void *from, size_t len, u64 offset, bool direct, u64 tag) MUST_CHECK;
+/* The same without the sync: what was written is durable when an io_sync behind its result has succeeded. */
+int io_submit_write(Io *io, IoSite site, int fd, const void *from, size_t len, u64 offset, u64 tag) MUST_CHECK;
 u32 io_in_flight(const Io *io);
 /* Wait until a write has finished, `event_fd` (an eventfd, -1 none) is readable or the deadline (monotonic ns, 0 = do not wait) has passed; returns
  * finished writes, at most max. Also returns early, with nothing, when a signal came. The only place where the walwriter blocks. The eventfd is

@@ -22,6 +22,7 @@ typedef struct IoRequest {
     int fd;
     IoSite site;
     bool direct, busy;
+    bool durable;     /* its result covers a sync */
 } IoRequest;
 
 typedef struct IoResult {

@@ -208,18 +208,20 @@ plain_drain_event(int event_fd)
 
 /* ---- the helper thread ---- */
 
-/* Write the slots of one file in order, sync once, fill results. */
+/* Write the slots of one file in order, sync once when any of them is to be durable, fill results. */
 static void
 write_and_sync(Io *io, const u32 *slots, u32 n, IoResult *results)
 {
+    bool durable = false;
     for (u32 i = 0; i < n; i++) {
         const IoRequest *r = &io->requests[slots[i]];
+        durable |= r->durable;
         i64 done = plain_write(io, r->fd, r->from, r->first_len, r->offset);
         if (done >= 0 && r->first_len < r->len)
             done = plain_write(io, r->fd, r->from + r->first_len, r->len - r->first_len, r->offset + r->first_len);
         results[i] = (IoResult){slots[i], done < 0 ? done : (i64)r->len};
     }
-    int rc = plain_sync(io, io->requests[slots[0]].fd);
+    int rc = durable ? plain_sync(io, io->requests[slots[0]].fd) : 0;
     for (u32 i = 0; i < n && rc < 0; i++)
         if (results[i].result >= 0)
             results[i].result = rc;

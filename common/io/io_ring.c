@@ -1,6 +1,6 @@
 /*
  * io_ring.c
- *    Asynchronous durable writes through io_uring; everything synchronous is the plain engine's.
+ *    Asynchronous writes through io_uring; everything synchronous is the plain engine's.
  *
  * A direct write is one SQE with RWF_DSYNC; a buffered one is a write linked to an fdatasync. Results are compared with the length, never
  * assumed: what the kernel left undone (short write, which cancels the linked sync; EINTR or EAGAIN, nothing begun) is finished by plain
@@ -41,7 +41,7 @@ ring_submit(Io *io, u32 slot)
 {
     Ring *r = io->state;
     const IoRequest *q = &io->requests[slot];
-    u32 need = q->direct ? 1 : 2;
+    u32 need = q->direct || !q->durable ? 1 : 2;
     if (io_uring_sq_space_left(&r->ring) < need)
         return -EAGAIN;
     struct io_uring_sqe *sqe = io_uring_get_sqe(&r->ring);
@@ -49,7 +49,7 @@ ring_submit(Io *io, u32 slot)
     io_uring_sqe_set_data64(sqe, USER_DATA(slot, OP_WRITE));
     if (q->direct) {
         sqe->rw_flags = RWF_DSYNC;
-    } else {
+    } else if (q->durable) {
         sqe->flags |= IOSQE_IO_LINK;
         sqe = io_uring_get_sqe(&r->ring);
         io_uring_prep_fsync(sqe, q->fd, IORING_FSYNC_DATASYNC);
@@ -62,12 +62,12 @@ ring_submit(Io *io, u32 slot)
     return 0;
 }
 
-/* What the kernel did not do of a request, by plain calls: the rest of the bytes and one sync. */
+/* What the kernel did not do of a request, by plain calls: the rest of the bytes and, for a durable write, one sync. */
 static i64
 finish_rest(Io *io, const IoRequest *q, size_t done)
 {
     i64 n = plain_write(io, q->fd, q->from + done, q->len - done, q->offset + done);
-    int rc = n < 0 ? (int)n : plain_sync(io, q->fd);
+    int rc = n < 0 ? (int)n : q->durable ? plain_sync(io, q->fd) : 0;
     return rc < 0 ? rc : (i64)q->len;
 }
 
@@ -81,7 +81,7 @@ judge_result(Io *io, const IoRequest *q, const RingSlot *s)
         return w;
     if ((size_t)w < q->len)
         return finish_rest(io, q, (size_t)w);
-    if (q->direct || s->sync_result >= 0)
+    if (q->direct || !q->durable || s->sync_result >= 0)
         return w;
     return s->sync_result;
 }

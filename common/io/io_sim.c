@@ -482,6 +482,8 @@ finish_flight(Io *io, const SimFlight *f)
         f->file->sync_failed = true;
         return -error;
     }
+    if (!r->durable)
+        return (i64)r->len;
     make_safe(f->file, r->offset / IO_SIM_SECTOR, (r->offset + r->len) / IO_SIM_SECTOR);
     f->file->safe_size = MAX(f->file->safe_size, r->offset + r->len);
     return (i64)r->len;

@@ -15,6 +15,7 @@ typedef struct Boot {
     Conf conf;
     int data_dir_fd;      /* the data folder, O_PATH-like, for openat; the walwriter's and checkpointer's */
     int wal_dir_fd, snap_dir_fd;
+    u64 database_id;      /* of the data folder: what stands in the heads of its snapshots */
     /* backend only */
     int client_fd;
     u32 slot, generation;

@@ -112,7 +112,8 @@ shm_create(Shm *s, u32 slot_count, u64 memory_bytes)
     s->secrets = at[AREA_SECRETS];
     s->writer_event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->postmaster_event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (s->writer_event_fd < 0 || s->postmaster_event_fd < 0)
+    s->checkpointer_event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (s->writer_event_fd < 0 || s->postmaster_event_fd < 0 || s->checkpointer_event_fd < 0)
         return -errno;
     s->control->magic = CONTROL_MAGIC;
     s->control->slot_count = slot_count;
@@ -150,8 +151,6 @@ shm_attach(Shm *s, ShmRole role, u32 slot)
             return -errno;
         madvise(own, BOX_STRIDE, MADV_DONTDUMP);
     }
-    if (role == SHM_CHECKPOINTER)
-        shm_forget_secrets(s);
     for (int area = 0; area < AREA_COUNT; area++) {
         bool keep = writer && area == AREA_WORLD; /* for giving memory back by punching holes */
         close(s->read_fds[area]);

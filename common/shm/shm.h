@@ -11,7 +11,7 @@
  *   boxes    postmaster           see box.h    a BoxShm a slot
  *   control  postmaster           postmaster   ControlShm: slots, state
  *   writer   postmaster           walwriter    WriterShm: asleep, released slots, figures of log and memory
- *   secrets  postmaster           walwriter    verifiers; mapped only while a backend authenticates
+ *   secrets  postmaster           walwriter    verifiers; mapped only while a backend authenticates, and by the checkpointer
  */
 #ifndef SHM_H
 #define SHM_H
@@ -61,9 +61,23 @@ typedef struct WriterShm {
     u64 first_lsn;          /* of this start: commits below it were asked for by nobody who lives */
     u64 pub_takeover_lsn;   /* a successor needs the log from here on: what is below is published and answered, and of no open chain */
     u64 recovered_groups, recovered_transactions, recovered_dropped_bytes;
-    u8 pad[48];
+    u64 pub_snapshot_wish;  /* the checkpointer is to write a snapshot for every wish, or one for several: CheckpointerShm */
+    u64 log_payload;        /* bytes of records since the snapshot that recovery began with */
+    u64 wish_payload, wish_lsn; /* log_payload, and the log's end, at the last wish */
+    u64 damaged_snapshot;   /* number of one that recovery could not use, 0 none; valid once pub_ready is set */
+    u8 pad[8];
     u32 pub_released_generation[MAX_SLOTS]; /* the last generation whose release is confirmed, a slot */
 } WriterShm;
+
+/* What the checkpointer tells the walwriter: at the start of its box's request area. A wish that is begun before its CHECKPOINT came does not cover it;
+ * pub_begun is published, fenced, before the pin. */
+typedef struct CheckpointerShm {
+    u64 pub_begun;  /* the newest wish when the snapshot in work, or the last one, was begun */
+    u64 pub_done;   /* … when the last one ended; `error` is valid */
+    Error error;    /* of it; code ERR_NONE: it is complete */
+    u64 snapshots, failures, bytes_written; /* since the start */
+} CheckpointerShm;
+_Static_assert(sizeof(CheckpointerShm) <= BOX_AREA_BYTES, "it fits the area");
 
 /* A role's SCRAM verifier, written by the walwriter, read while authenticating. */
 enum { SECRET_ROWS = 4096 };
@@ -80,14 +94,19 @@ typedef struct Shm {
     u8 *boxes;   /* slot_count boxes, BOX_STRIDE apart */
     ControlShm *control;
     WriterShm *writer;
-    SecretShm *secrets; /* NULL once sign-in is over */
+    SecretShm *secrets; /* backends: NULL once sign-in is over */
     int world_fd, boxes_fd, control_fd, writer_fd, secrets_fd; /* read-write; -1 when closed */
     int read_fds[5];         /* the same areas opened read-only, in that order, for the mappings of roles that only read */
     int writer_event_fd;     /* eventfd that wakes the walwriter */
+    int checkpointer_event_fd; /* eventfd that wakes the checkpointer */
     int postmaster_event_fd; /* eventfd that wakes the postmaster (slot released, ready) */
     u32 slot_count;          /* slots of connections; box slot_count is the checkpointer's, for its pin */
 } Shm;
 
+static inline CheckpointerShm *shm_checkpointer(const Shm *s)
+{
+    return (CheckpointerShm *)(void *)((BoxShm *)(void *)(s->boxes + (u64)s->slot_count * BOX_STRIDE))->area;
+}
 static inline BoxShm *shm_box(const Shm *s, u32 slot) { return (BoxShm *)(void *)(s->boxes + (u64)slot * BOX_STRIDE); }
 
 /* Bytes of an area, in the order of read_fds. */

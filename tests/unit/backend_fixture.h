@@ -45,7 +45,7 @@ run_writer(void *unused)
 {
     Error err;
     char password[] = "";
-    WriterOptions o = {.shm = &shm, .wal_dir_fd = wal_dir, .segment_bytes = SEGMENT, .engine = IO_ENGINE_RING, .root_password = password,
+    WriterOptions o = {.shm = &shm, .wal_dir_fd = wal_dir, .snap_dir_fd = wal_dir, .segment_bytes = SEGMENT, .engine = IO_ENGINE_RING, .root_password = password,
                        .take_over = take_over};
     (void)unused;
     ck_assert_msg(writer_open(&o, &writer, &err), "%s", err.message);

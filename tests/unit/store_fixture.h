@@ -133,7 +133,7 @@ fix_areas(Shm *s, u32 slots, u64 memory_bytes)
     u8 *aligned = (u8 *)ALIGN_UP((uintptr_t)at, (uintptr_t)EXTENT_BYTES);
     s->world = mmap(aligned, s->world_reserved_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->world_fd, 0);
     ck_assert_ptr_ne(s->world, MAP_FAILED);
-    s->boxes = mmap(NULL, (u64)slots * BOX_STRIDE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    s->boxes = mmap(NULL, (u64)(slots + 1) * BOX_STRIDE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ck_assert_ptr_ne(s->boxes, MAP_FAILED);
     s->writer = calloc(1, sizeof *s->writer);
     ck_assert_ptr_nonnull(s->writer);
@@ -143,7 +143,7 @@ static inline void
 fix_free_areas(Shm *s)
 {
     munmap(s->world, s->world_reserved_bytes);
-    munmap(s->boxes, (u64)s->slot_count * BOX_STRIDE);
+    munmap(s->boxes, (u64)(s->slot_count + 1) * BOX_STRIDE);
     close(s->world_fd);
     free(s->writer);
 }

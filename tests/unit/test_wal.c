@@ -290,7 +290,7 @@ START_TEST(old_segments_go)
     ck_assert(write_groups(w, 300));
     reap_all(w);
     Lsn keep = ledger[entries / 2].lsn;
-    ck_assert_int_eq(wal_remove_before(w, keep), 0);
+    ck_assert_int_eq(wal_remove_before(io, dir_fd, keep), 0);
     wal_writer_free(w);
     ck_assert(!wal_read(io, dir_fd, 0, meet_frame, NULL, &v, &err));
     ck_assert_int_eq(err.code, ERR_DATA_CORRUPTED);
@@ -566,7 +566,7 @@ START_TEST(missing_and_resurrected_segments)
     ck_assert_uint_eq(size, SEGMENT);
     memcpy(copy, old, size);
     w = open_writer(SEGMENT);
-    ck_assert_int_eq(wal_remove_before(w, from), 0);
+    ck_assert_int_eq(wal_remove_before(io, dir_fd, from), 0);
     wal_writer_free(w);
     io_sim_put(io, files.names[1], copy, size);
     free(copy);

@@ -56,7 +56,7 @@ fx_open(bool take_over)
 {
     Error err;
     char password[] = "";
-    WriterOptions o = {.shm = &fx_shm, .wal_dir_fd = fx_dir, .segment_bytes = 8 << 20, .engine = IO_ENGINE_PLAIN, .take_over = take_over,
+    WriterOptions o = {.shm = &fx_shm, .wal_dir_fd = fx_dir, .snap_dir_fd = fx_dir, .segment_bytes = 8 << 20, .engine = IO_ENGINE_PLAIN, .take_over = take_over,
                        .root_password = password};
     ck_assert_msg(writer_open(&o, &fx_writer, &err), "%s", err.message);
 }

@@ -36,7 +36,7 @@ run_writer(void *unused)
 {
     Error err;
     char password[] = "";
-    WriterOptions o = {.shm = &shm, .wal_dir_fd = wal_dir, .segment_bytes = SEGMENT, .engine = IO_ENGINE_RING, .root_password = password};
+    WriterOptions o = {.shm = &shm, .wal_dir_fd = wal_dir, .snap_dir_fd = wal_dir, .segment_bytes = SEGMENT, .engine = IO_ENGINE_RING, .root_password = password};
     (void)unused;
     ck_assert_msg(writer_open(&o, &writer, &err), "%s", err.message);
     while (!observe_u64(&stop_writer))
@@ -129,6 +129,8 @@ answer(u32 slot)
     for (u64 until = env->monotonic_ns() + 20000000000ull; !is_answered(slot);) {
         u32 latch = observe_u32(&b->pub_latch);
         ck_assert_msg(env->monotonic_ns() < until, "the walwriter does not answer");
+        publish_u64(&shm_checkpointer(&shm)->pub_done, observe_u64(&shm.writer->pub_snapshot_wish)); /* a checkpointer that has nothing to do */
+        shm_ring_writer(&shm);
         if (!is_answered(slot))
             latch_wait(&b->pub_latch, latch, env->monotonic_ns() + 1000000);
     }
