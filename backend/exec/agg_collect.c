@@ -95,6 +95,7 @@ typedef struct Gathered {
     RowFlat rows;
     u32 *order;          /* rows, group by group */
     u64 *ends;           /* of each group's rows in order; the first begins at 0 */
+    Value *direct;       /* fold_direct() */
     bool *sorted;        /* groups whose rows are in the call's order already; NULL: none */
     struct FoldTask { u32 set, first, end; } *tasks;
     u32 task_count;
@@ -212,7 +213,7 @@ fold_group(const Gathered *g, Worker *w, u32 group, u8 *state, SortItem *items, 
     }
     if (f->distinct)
         count = drop_equal(&o, rows, count);
-    FoldRows r = {g->rows.columns, rows, count};
+    FoldRows r = {g->rows.columns, rows, count, g->direct};
     fold_rows(w, agg_def(g->call->agg)->op, f, &g->call->kernel, &r, state);
 }
 
@@ -301,6 +302,7 @@ collect_finish(Agg *a, AggLocal **locals, u32 local_count, const GroupSet *sets,
         if (!a->plan->calls[c].fold)
             continue;
         Gathered g = {.agg = a, .call = &a->plan->calls[c], .offset = a->offsets[c], .sets = sets, .set_first = set_first, .group_count = groups};
+        g.direct = fold_direct(e, g.call->fold);
         gather_rows(&g, locals, local_count, c);
         sort_big_groups(&g);
         cut_tasks(&g, set_count);

@@ -1,30 +1,26 @@
 /*
  * agg_fold.c
- *    Aggregates that look at all rows of a group at once: string_agg, array_agg, JSON; and any other one whose rows come in an order.
+ *    Aggregates that look at all rows of a group at once: string_agg, array_agg, JSON; and any other one whose rows come in an order. Those of WITHIN GROUP
+ *    are in agg_set.c.
  *
  * The state is a holder of one value (agg_holder), or the aggregate's own, which takes the values in their order. Results lie in memory that is counted.
  * Fails by throwing: errors of values, 54000 for texts of a gigabyte, 53200.
  */
-#include "backend/exec/agg_fold.h"
+#include "backend/exec/agg_fold_inside.h"
 
 #include "backend/exec/gather.h"
 #include "common/type/json.h"
 
 enum { TEXT_MAX_BYTES = 0x3fffffff };
 
-typedef struct Fold {
-    Worker *worker;
-    AggOp op;
-    const PlanFold *plan;
-    const AggKernel *kernel;
-    const FoldRows *rows;
-} Fold;
-
-static bool
-is_null(const Fold *f, u32 column, u64 i)
+Value *
+fold_direct(Exec *e, const PlanFold *fold)
 {
-    const Vec *v = &f->rows->columns[column];
-    return VEC_NULL(v, f->rows->rows[i]);
+    Value *values = fold->direct_count ? ARENA_ARRAY(e->arena, Value, fold->direct_count) : NULL;
+    for (u32 i = 0; i < fold->direct_count; i++)
+        if (fold->direct_columns[i] < 0)
+            values[i] = plan_value(e->arena, fold->direct[i], &e->ctx->env);
+    return values;
 }
 
 static Str
@@ -33,8 +29,8 @@ text_of(const Fold *f, u32 column, u64 i)
     return vec_text_at(&f->rows->columns[column], f->rows->rows[i]);
 }
 
-static Value
-value_of(const Fold *f, u32 column, u64 i)
+Value
+fold_value(const Fold *f, u32 column, u64 i)
 {
     const Vec *v = &f->rows->columns[column];
     const PlanSlot *slot = &f->plan->slots[column];
@@ -48,21 +44,21 @@ value_of(const Fold *f, u32 column, u64 i)
     return value_from_phys(slot->type, slot->typmod, v->phys, v->scale, (const u8 *)v->data + (u64)row * phys_width(v->phys));
 }
 
-static void
-give(const Fold *f, void *state, const void *value)
+void
+fold_give(const Fold *f, void *state, const void *value)
 {
     u8 null = 0;
     Vec v = {.phys = f->kernel->ret_phys, .scale = f->kernel->ret_scale, .data = (void *)(uintptr_t)value, .null_mask = &null};
     f->kernel->update(state, &v, 1);
 }
 
-static void
-give_text(const Fold *f, void *state, const void *bytes, u64 len)
+void
+fold_give_text(const Fold *f, void *state, const void *bytes, u64 len)
 {
     char *copy = exec_alloc(f->worker, len + 1);
     memcpy(copy, bytes, len);
     Str s = {copy, (u32)len};
-    give(f, state, &s);
+    fold_give(f, state, &s);
 }
 
 static void
@@ -78,7 +74,7 @@ check_length(u64 len)
 static Str
 delimiter_of(const Fold *f, u64 i, bool first)
 {
-    return first || is_null(f, 1, i) ? (Str){"", 0} : text_of(f, 1, i);
+    return first || fold_is_null(f, 1, i) ? (Str){"", 0} : text_of(f, 1, i);
 }
 
 static void
@@ -86,7 +82,7 @@ fold_strings(const Fold *f, void *state)
 {
     u64 len = 0, values = 0;
     for (u64 i = 0; i < f->rows->count; i++)
-        if (!is_null(f, 0, i)) {
+        if (!fold_is_null(f, 0, i)) {
             len += text_of(f, 0, i).len + delimiter_of(f, i, !values).len;
             values++;
         }
@@ -96,7 +92,7 @@ fold_strings(const Fold *f, void *state)
     char *text = exec_alloc(f->worker, len + 1), *at = text;
     bool first = true;
     for (u64 i = 0; i < f->rows->count; i++) {
-        if (is_null(f, 0, i))
+        if (fold_is_null(f, 0, i))
             continue;
         Str parts[] = {delimiter_of(f, i, first), text_of(f, 0, i)};
         for (u32 k = 0; k < 2; k++) {
@@ -106,7 +102,7 @@ fold_strings(const Fold *f, void *state)
         first = false;
     }
     Str s = {text, (u32)len};
-    give(f, state, &s);
+    fold_give(f, state, &s);
 }
 
 /* ---- array_agg ---- */
@@ -121,13 +117,13 @@ fold_array(const Fold *f, void *state)
     if (!f->rows->count)
         return;
     for (u64 i = 0; i < f->rows->count; i++) {
-        Value v = value_of(f, 0, i);
+        Value v = fold_value(f, 0, i);
         if (!gather_add(&g, &v, &err))
             err_rethrow(&err);
     }
     if (!gather_finish(&g, &s, &err))
         err_rethrow(&err);
-    give_text(f, state, s.ptr, s.len);
+    fold_give_text(f, state, s.ptr, s.len);
     arena_reset(a);
 }
 
@@ -147,14 +143,14 @@ put_json(const Fold *f, ByteBuf *to, Error *err)
     bool object = f->op == AOP_JSON_OBJECT_AGG, lines = !object && type_is_array(f->plan->slots[0].type);
     buf_str(to, object ? "{ " : "[");
     for (u64 i = 0; i < f->rows->count; i++) {
-        Value v = value_of(f, 0, i);
+        Value v = fold_value(f, 0, i);
         if (i)
             buf_str(to, lines ? ", \n " : ", ");
         if (object) {
             if (!json_put_key(a, to, format, &v, err))
                 return false;
             buf_str(to, " : ");
-            v = value_of(f, 1, i);
+            v = fold_value(f, 1, i);
         }
         if (!json_put_value(a, to, format, &v, err))
             return false;
@@ -184,7 +180,7 @@ fold_json(const Fold *f, void *state)
         ok = jsonb_normal(a, s, &s, &err);
     if (!ok)
         err_rethrow(&err);
-    give_text(f, state, s.ptr, s.len);
+    fold_give_text(f, state, s.ptr, s.len);
     arena_reset(a);
 }
 
@@ -213,6 +209,9 @@ fold_rows(Worker *w, AggOp op, const PlanFold *fold, const AggKernel *kernel, co
     case AOP_STRING_AGG: fold_strings(&f, state); return;
     case AOP_ARRAY_AGG: fold_array(&f, state); return;
     case AOP_JSON_AGG: case AOP_JSON_OBJECT_AGG: fold_json(&f, state); return;
+    case AOP_MODE: case AOP_PERCENTILE_CONT: case AOP_PERCENTILE_DISC: case AOP_RANK: case AOP_DENSE_RANK: case AOP_PERCENT_RANK: case AOP_CUME_DIST:
+        fold_set(&f, state);
+        return;
     default: fold_values(&f, state); return;
     }
 }

@@ -330,7 +330,7 @@ fold_frames(const Window *w, const PlanWinCall *c, u8 *state, const PlanSlot *sl
     for (i64 at = w->first; at < w->end; at++) {
         Frame f = frame_at(w, at);
         if (f.start != have.start || f.end != have.end) {
-            FoldRows r = {columns, rows, 0};
+            FoldRows r = {columns, rows, 0, NULL};
             for (i64 i = f.start; i < f.end; i++)
                 if (!filter || (!VEC_NULL(filter, w->order[i]) && ((const u8 *)filter->data)[w->order[i]]))
                     rows[r.count++] = w->order[i];

@@ -113,7 +113,7 @@ agg_kernel(AggId agg, PhysType arg, u8 arg_scale, AggKernel *ret)
         return true;
     }
     if (!agg_find_row(KERNELS, COUNT_OF(KERNELS), op, arg, ret) && !agg_sum_kernel(op, arg, ret) && !agg_float_kernel(op, arg, ret) &&
-        !agg_moments_kernel(op, arg, ret) && !agg_best_kernel(op, arg, ret))
+        !agg_moments_kernel(op, arg, ret) && !agg_regress_kernel(op, arg, ret) && !agg_best_kernel(op, arg, ret))
         return false;
     bool decimal = ret->ret_phys == PHYS_D64 || ret->ret_phys == PHYS_D128;
     ret->ret_scale = decimal && arg != PHYS_I64 ? arg_scale : 0;

@@ -51,6 +51,7 @@ agg_find_row(const AggRow *rows, u32 count, AggOp op, PhysType arg, AggKernel *r
 bool agg_sum_kernel(AggOp op, PhysType arg, AggKernel *ret);     /* agg_sum.c */
 bool agg_float_kernel(AggOp op, PhysType arg, AggKernel *ret);   /* agg_float.c */
 bool agg_moments_kernel(AggOp op, PhysType arg, AggKernel *ret); /* agg_moments.c */
+bool agg_regress_kernel(AggOp op, PhysType arg, AggKernel *ret); /* agg_regress.c */
 bool agg_best_kernel(AggOp op, PhysType arg, AggKernel *ret);    /* agg_best.c */
 
 #endif

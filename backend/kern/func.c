@@ -31,6 +31,9 @@ enum { FUNC_COUNT = 0
 #define AGGREGATE(aname, aop, result, argument) +1
 #define AGGREGATE0(aname, aop, result) +1
 #define AGGREGATE2(aname, aop, result, first, second) +1
+#define ORDERED_SET0(aname, aop, result, ordered) +1
+#define ORDERED_SET(aname, aop, result, direct, ordered) +1
+#define HYPOTHETICAL(aname, aop, result) +1
 enum { AGG_COUNT = 0
 #include "backend/kern/aggregates.def"
 };
@@ -58,6 +61,14 @@ static const AggDef AGGS[AGG_COUNT] = {
     {.id = __COUNTER__ - AGG_BASE, .name = aname, .arg_count = 0, .ret = TYPE_##result, .op = AOP_##aop},
 #define AGGREGATE2(aname, aop, result, first, second) \
     {.id = __COUNTER__ - AGG_BASE, .name = aname, .arg_count = 2, .args = {TYPE_##first, TYPE_##second}, .ret = TYPE_##result, .op = AOP_##aop},
+#define ORDERED_SET0(aname, aop, result, ordered) \
+    {.id = __COUNTER__ - AGG_BASE, .name = aname, .kind = AGG_ORDERED_SET, .arg_count = 1, .args = {TYPE_##ordered}, .ret = TYPE_##result, \
+     .op = AOP_##aop},
+#define ORDERED_SET(aname, aop, result, direct, ordered) \
+    {.id = __COUNTER__ - AGG_BASE, .name = aname, .kind = AGG_ORDERED_SET, .direct_count = 1, .arg_count = 2, \
+     .args = {TYPE_##direct, TYPE_##ordered}, .ret = TYPE_##result, .op = AOP_##aop},
+#define HYPOTHETICAL(aname, aop, result) \
+    {.id = __COUNTER__ - AGG_BASE, .name = aname, .kind = AGG_HYPOTHETICAL, .ret = TYPE_##result, .op = AOP_##aop},
 #include "backend/kern/aggregates.def"
 };
 

@@ -36,7 +36,7 @@ typedef enum FuncOp {
         FOP_LOG10,
     FOP_CBRT, FOP_DEGREES, FOP_RADIANS, FOP_SIN, FOP_COS, FOP_TAN, FOP_ASIN, FOP_ACOS, FOP_ATAN, FOP_ATAN2, FOP_SINH, FOP_COSH, FOP_TANH, FOP_ASINH,
         FOP_ACOSH, FOP_ATANH, FOP_COT, FOP_FACTORIAL, FOP_SCALE, FOP_MIN_SCALE, FOP_TRIM_SCALE, FOP_PI,
-        FOP_RANDOM, FOP_RANDOM_UUID,
+        FOP_RANDOM, FOP_RANDOM_UUID, FOP_PAIR,
     FOP_CONCAT, FOP_LIKE, FOP_NOT_LIKE, FOP_ILIKE, FOP_NOT_ILIKE, FOP_LIKE_ESCAPE, FOP_LENGTH, FOP_OCTET_LENGTH,
         FOP_BIT_LENGTH,
     FOP_ASCII, FOP_LOWER, FOP_UPPER, FOP_INITCAP, FOP_REVERSE, FOP_BTRIM, FOP_LTRIM, FOP_RTRIM, FOP_SUBSTR, FOP_LEFT,
@@ -64,9 +64,14 @@ typedef enum FuncOp {
 typedef enum AggOp {
     AOP_COUNT, AOP_SUM, AOP_AVG, AOP_MIN, AOP_MAX, AOP_ANY_VALUE, AOP_BOOL_AND, AOP_BOOL_OR, AOP_BIT_AND, AOP_BIT_OR, AOP_BIT_XOR,
     AOP_VAR_POP, AOP_VAR_SAMP, AOP_STDDEV_POP, AOP_STDDEV_SAMP,
+    /* of pairs of numbers: agg_takes_pairs() */
+    AOP_REGR_COUNT, AOP_REGR_SXX, AOP_REGR_SYY, AOP_REGR_SXY, AOP_REGR_AVGX, AOP_REGR_AVGY, AOP_REGR_R2, AOP_REGR_SLOPE, AOP_REGR_INTERCEPT,
+    AOP_COVAR_POP, AOP_COVAR_SAMP, AOP_CORR,
     /* those that look at all their rows at once: agg_folds() */
     AOP_STRING_AGG, AOP_ARRAY_AGG, AOP_JSON_AGG, AOP_JSON_OBJECT_AGG,
+    AOP_MODE, AOP_PERCENTILE_CONT, AOP_PERCENTILE_DISC, AOP_RANK, AOP_DENSE_RANK, AOP_PERCENT_RANK, AOP_CUME_DIST,
 } AggOp;
+static inline bool agg_takes_pairs(AggOp op) { return op >= AOP_REGR_COUNT && op <= AOP_CORR; }
 static inline bool agg_folds(AggOp op) { return op >= AOP_STRING_AGG; }
 
 /* SERIAL: volatile, and it does something to the session or to others: called once a row, in the order of the rows, on the session's thread, for no row
@@ -85,10 +90,15 @@ typedef struct FuncDef {
     FuncOp op;
 } FuncDef;
 
+/* Before WITHIN GROUP stand direct arguments, a value a group; in its ORDER BY what is aggregated. HYPOTHETICAL: as many of the one as of the other. */
+typedef enum AggKind { AGG_PLAIN, AGG_ORDERED_SET, AGG_HYPOTHETICAL } AggKind;
+
 typedef struct AggDef {
     AggId id;
     const char *name;
-    u8 arg_count; /* 0: count(*) */
+    AggKind kind;
+    u8 direct_count;
+    u8 arg_count; /* direct ones included; 0: count(*), and HYPOTHETICAL */
     TypeId args[AGG_MAX_ARGS];
     TypeId ret;
     AggOp op;

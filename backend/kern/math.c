@@ -27,6 +27,18 @@ set_f64(KernCall *c, u32 i, double v, bool may_be_inf, bool may_be_zero)
     return true;
 }
 
+/* Two numbers as one value; its bits mean nothing but to agg_regress.c. */
+static bool
+f64_pair(KernCall *c, u32 i)
+{
+    double y = ARG(c, 0, double, i), x = ARG(c, 1, double, i);
+    Pair p;
+    memcpy(&p.hi, &y, 8);
+    memcpy(&p.lo, &x, 8);
+    RET(c, Pair, i) = p;
+    return true;
+}
+
 static bool
 f64_sign(KernCall *c, u32 i)
 {
@@ -319,7 +331,7 @@ math_row(FuncOp op, TypeId t)
         [FOP_POWER] = f64_power, [FOP_DEGREES] = f64_degrees, [FOP_RADIANS] = f64_radians, [FOP_SIN] = f64_sin,
             [FOP_COS] = f64_cos,
         [FOP_TAN] = f64_tan, [FOP_ASIN] = f64_asin, [FOP_ACOS] = f64_acos, [FOP_ATAN] = f64_atan,
-            [FOP_ATAN2] = f64_atan2,
+            [FOP_ATAN2] = f64_atan2, [FOP_PAIR] = f64_pair,
         [FOP_SINH] = f64_sinh, [FOP_COSH] = f64_cosh, [FOP_TANH] = f64_tanh, [FOP_ASINH] = f64_asinh, [FOP_ACOSH] = f64_acosh,
         [FOP_ATANH] = f64_atanh, [FOP_COT] = f64_cot,
     };

@@ -120,12 +120,15 @@ typedef struct PlanSortKey { u16 column; bool descending, nulls_first; } PlanSor
 /* Of a call that gets its rows in an order, or all at once: what is kept of each. */
 typedef struct PlanFold {
     u32 arg_count, column_count, key_count;
-    PlanExpr *columns; /* the arguments, then other keys */
+    PlanExpr *columns; /* the arguments, then other keys and direct arguments that are not fixed */
     PlanSlot *slots;   /* their forms */
     PlanSortKey *keys; /* of columns */
     bool distinct;     /* of equal rows (by all keys) only the first counts */
     TypeId type;       /* the result's */
     i32 typmod;
+    u32 direct_count;
+    const BExpr **direct; /* the direct arguments */
+    i32 *direct_columns;  /* where they are columns, whose value in a group's first row counts; -1: fixed */
 } PlanFold;
 
 typedef struct PlanAggCall {

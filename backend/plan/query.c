@@ -206,19 +206,34 @@ need_order(TypeId type)
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "ordering by values of type %s is not supported yet", type_name(type));
 }
 
+static void
+add_fold_column(Planner *p, PlanFold *f, const BExpr *e, const PlanNode *input)
+{
+    f->columns[f->column_count] = plan_expr(p, e, input);
+    f->slots[f->column_count] = plan_expr_slot(&f->columns[f->column_count], e, input);
+    f->column_count++;
+}
+
 static PlanFold *
 plan_fold(Planner *p, const BAgg *a, const PlanNode *input)
 {
     const BAggRows *r = a->rows;
     PlanFold *f = ARENA_NEW(p->arena, PlanFold);
-    *f = (PlanFold){.arg_count = r->arg_count, .column_count = r->column_count, .key_count = r->key_count, .distinct = a->distinct,
-                    .type = a->type, .typmod = a->typmod};
+    *f = (PlanFold){.arg_count = r->arg_count, .key_count = r->key_count, .distinct = a->distinct, .type = a->type, .typmod = a->typmod,
+                    .direct_count = r->direct_count};
     f->columns = ARENA_ARRAY(p->arena, PlanExpr, r->column_count);
     f->slots = ARENA_ARRAY(p->arena, PlanSlot, r->column_count);
     f->keys = ARENA_ARRAY(p->arena, PlanSortKey, r->key_count);
-    for (u32 i = 0; i < r->column_count; i++) {
-        f->columns[i] = plan_expr(p, r->columns[i], input);
-        f->slots[i] = plan_expr_slot(&f->columns[i], r->columns[i], input);
+    f->direct = ARENA_ARRAY(p->arena, const BExpr *, r->direct_count);
+    f->direct_columns = ARENA_ARRAY(p->arena, i32, r->direct_count);
+    u32 first_direct = r->column_count - r->direct_count;
+    for (u32 i = 0; i < first_direct; i++)
+        add_fold_column(p, f, r->columns[i], input);
+    for (u32 i = 0; i < r->direct_count; i++) {
+        f->direct[i] = r->columns[first_direct + i];
+        f->direct_columns[i] = expr_is_fixed(f->direct[i]) ? -1 : (i32)f->column_count;
+        if (f->direct_columns[i] >= 0)
+            add_fold_column(p, f, f->direct[i], input);
     }
     for (u32 i = 0; i < r->key_count; i++) {
         const BExpr *e = r->columns[r->keys[i].target];

@@ -139,6 +139,8 @@ enum { CHOICE_NONE = -1, CHOICE_MANY = -2, BIND_MAX_CANDIDATES = 128, BIND_MAX_A
 int bind_choose(Candidate *c, u32 count, const TypeId *in, u32 n);
 /* 42883, or 42725 when many fit. */
 NORETURN void bind_function_error(Binder *b, const AExpr *call, BExpr **args, u32 n, bool many);
+/* The same for a hypothetical-set aggregate with so many direct arguments, which are not as many as the others. */
+NORETURN void bind_hypothetical_error(Binder *b, const AExpr *call, BExpr **args, u32 n, u32 direct);
 /* What messages call a place where no aggregate may stand; NULL: it may. */
 const char *bind_place_name(BindPlace place);
 /* VARIADIC and named arguments: 0A000. */

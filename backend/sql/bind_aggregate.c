@@ -13,7 +13,7 @@ typedef struct AggCall {
     const AExpr *call;
     BExpr *args[BIND_MAX_ARGS];
     u32 arg_count;
-    PtrList order; /* BExpr */
+    PtrList order; /* BExpr; of WITHIN GROUP they stand behind the arguments, too */
     BExpr *filter;
 } AggCall;
 
@@ -77,11 +77,30 @@ takes_anything(const AggDef *def)
     return def->op == AOP_JSON_OBJECT_AGG;
 }
 
+/* As many values as columns of ORDER BY, in pairs of one type. */
+static void
+match_hypothetical(AggCall *c, u32 direct)
+{
+    u32 ordered = c->arg_count - direct;
+    Binder *b = c->s->b;
+    for (u32 i = 0; i < ordered; i++) {
+        BExpr *both[] = {c->args[direct + i], c->args[i]};
+        TypeId type = coerce_common_type(both, 2, "WITHIN GROUP");
+        c->args[direct + i] = coerce_to_common(b, both[0], type, "WITHIN GROUP");
+        c->args[i] = coerce_to_common(b, both[1], type, "WITHIN GROUP");
+    }
+}
+
 static const AggDef *
 find_overload(AggCall *c, const AggDef *rows, u32 count)
 {
     Binder *b = c->s->b;
-    u32 n = c->arg_count;
+    u32 n = c->arg_count, direct = n - (c->call->call->within_group ? c->order.count : 0);
+    if (rows[0].kind == AGG_HYPOTHETICAL) {
+        if (c->call->call->within_group && direct * 2 != n)
+            bind_hypothetical_error(b, c->call, c->args, n, direct);
+        return rows;
+    }
     if (rows[0].op == AOP_COUNT || takes_anything(rows))
         for (u32 i = 0; i < n; i++)
             c->args[i] = coerce_unknown_to_text(b, c->args[i]);
@@ -104,7 +123,7 @@ find_overload(AggCall *c, const AggDef *rows, u32 count)
 static TypeId
 settle_types(AggCall *c, const AggDef *def)
 {
-    if (takes_anything(def))
+    if (takes_anything(def) || def->kind == AGG_HYPOTHETICAL)
         return def->ret;
     FuncDef like = {.arg_count = def->arg_count, .ret = def->ret};
     TypeId in[AGG_MAX_ARGS], to[AGG_MAX_ARGS];
@@ -129,8 +148,10 @@ order_shows(const AggDef *def, const BExpr *arg)
         return false;
     case AOP_ANY_VALUE:
         return true;
+    case AOP_REGR_COUNT:
+        return false;
     default:
-        return agg_folds(def->op) || arg->type == TYPE_FLOAT4 || arg->type == TYPE_FLOAT8;
+        return agg_folds(def->op) || agg_takes_pairs(def->op) || arg->type == TYPE_FLOAT4 || arg->type == TYPE_FLOAT8;
     }
 }
 
@@ -191,6 +212,45 @@ make_rows(AggCall *c)
     return r;
 }
 
+/* WITHIN GROUP: what is aggregated stands behind the direct arguments. */
+static BAggRows *
+make_set_rows(AggCall *c)
+{
+    Binder *b = c->s->b;
+    const ACall *call = c->call->call;
+    u32 ordered = call->order_by.count, direct = c->arg_count - ordered;
+    BAggRows *r = ARENA_NEW(b->arena, BAggRows);
+    *r = (BAggRows){.arg_count = ordered, .column_count = c->arg_count, .key_count = ordered, .direct_count = direct};
+    r->columns = ARENA_ARRAY(b->arena, BExpr *, c->arg_count);
+    r->keys = ARENA_ARRAY(b->arena, BOrder, ordered);
+    for (u32 i = 0; i < ordered; i++) {
+        r->columns[i] = c->args[direct + i];
+        bind_order_direction(b, LIST_AT(call->order_by, AOrder, i), &r->keys[i]);
+        r->keys[i].target = i;
+    }
+    for (u32 i = 0; i < direct; i++)
+        r->columns[ordered + i] = c->args[i];
+    return r;
+}
+
+/* Two numbers become one value. */
+static void
+make_pair(AggCall *c)
+{
+    Binder *b = c->s->b;
+    u32 count;
+    if (c->order.count && c->call->call->distinct)
+        bind_unsupported(b, c->call->at, "DISTINCT and ORDER BY in an aggregate of two numbers");
+    BExpr *e = bind_new(b, BX_FUNC, TYPE_UUID, c->args[0]->position);
+    e->func = func_candidates(STR_LIT("float8pair"), false, &count)->id;
+    e->arg_count = 2;
+    e->args = ARENA_ARRAY(b->arena, BExpr *, 2);
+    e->args[0] = c->args[0];
+    e->args[1] = c->args[1];
+    c->args[0] = e;
+    c->arg_count = 1;
+}
+
 /* ---- the whole ---- */
 
 static void
@@ -214,6 +274,10 @@ bind_parts(AggCall *c)
         if (e->type == TYPE_VOID || e->type == TYPE_JSON)
             bind_fail_hint(e->position, ERR_UNDEFINED_FUNCTION, "Use an explicit ordering operator or modify the query.",
                            "could not identify an ordering operator for type %s", bind_type_name(e->type));
+        if (call->within_group && c->arg_count == BIND_MAX_ARGS)
+            bind_fail(b, c->call->at, ERR_TOO_MANY_ARGUMENTS, "cannot pass more than %d arguments to a function", BIND_MAX_ARGS);
+        if (call->within_group)
+            c->args[c->arg_count++] = e;
         ptrlist_add(b->arena, &c->order, e);
     }
     if (call->filter)
@@ -237,11 +301,15 @@ refuse_outer(AggCall *c)
 }
 
 static void
-check_clauses(const AggCall *c, Str name)
+check_clauses(const AggCall *c, Str name, const AggDef *def)
 {
     Binder *b = c->s->b;
     const ACall *call = c->call->call;
-    if (call->within_group)
+    if (def->kind != AGG_PLAIN && !call->within_group)
+        bind_fail(b, c->call->at, ERR_WRONG_OBJECT_TYPE, "WITHIN GROUP is required for ordered-set aggregate %.*s", (int)name.len, name.ptr);
+    if (def->kind != AGG_PLAIN && call->over)
+        bind_fail(b, c->call->at, ERR_FEATURE_NOT_SUPPORTED, "OVER is not supported for ordered-set aggregate %.*s", (int)name.len, name.ptr);
+    if (def->kind == AGG_PLAIN && call->within_group)
         bind_fail(b, c->call->at, ERR_WRONG_OBJECT_TYPE, "%.*s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", (int)name.len, name.ptr);
     if (!call->star && !c->arg_count)
         bind_fail(b, c->call->at, ERR_WRONG_OBJECT_TYPE, "%.*s(*) must be used to call a parameterless aggregate function", (int)name.len, name.ptr);
@@ -264,16 +332,18 @@ bind_aggregate(Scope *s, const AExpr *call, Str name, const AggDef *rows, u32 co
     if (!call->call->over)
         refuse_outer(&c);
     const AggDef *def = find_overload(&c, rows, count);
-    check_clauses(&c, name);
+    check_clauses(&c, name, def);
+    if (def->kind == AGG_HYPOTHETICAL)
+        match_hypothetical(&c, c.arg_count / 2);
     BAgg agg = {.agg = def->id, .type = settle_types(&c, def), .typmod = -1, .filter = c.filter, .distinct = call->call->distinct};
     for (u32 i = 0; agg.distinct && i < c.arg_count; i++)
         need_equality(c.args[i]);
-    if (c.arg_count && def->op == AOP_ANY_VALUE)
-        agg.typmod = c.args[0]->typmod;
-    if (c.arg_count && agg_folds(def->op) && type_is_array(agg.type))
-        agg.typmod = c.args[0]->typmod;
+    if (agg_takes_pairs(def->op))
+        make_pair(&c);
     bool ordered = c.order.count && order_shows(def, c.args[0]);
-    if (agg_folds(def->op) || ordered)
+    if (def->kind != AGG_PLAIN)
+        agg.rows = make_set_rows(&c);
+    else if (agg_folds(def->op) || ordered)
         agg.rows = make_rows(&c);
     else {
         if (c.order.count && agg.distinct)

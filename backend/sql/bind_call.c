@@ -351,16 +351,24 @@ bind_function_error(Binder *b, const AExpr *call, BExpr **args, u32 n, bool many
                    "function %s does not exist", signature);
 }
 
+NORETURN void
+bind_hypothetical_error(Binder *b, const AExpr *call, BExpr **args, u32 n, u32 direct)
+{
+    const char *hint = arena_printf(b->arena, "To use the hypothetical-set aggregate %s, the number of hypothetical direct arguments (here %u) must match the "
+                                    "number of ordering columns (here %u).", bind_name_text(b, call->name), direct, n - direct);
+    bind_fail_hint(bind_position(b, call->at), ERR_UNDEFINED_FUNCTION, hint, "function %s does not exist", call_signature(b, call->name, args, n));
+}
+
 /* Functions of PostgreSQL that people use and that come later. */
 static void
 refuse_later_function(Binder *b, const AExpr *call, Str name)
 {
     static const char *const later[] = {
-        "corr",
+       
         "currval", "date_bin", "format",
         "json_build_object", "jsonb_build_object", "last_value",
-        "lastval", "mode", "nextval", "num_nonnulls", "num_nulls", "obj_description",
-        "percentile_cont", "percentile_disc", "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
+        "lastval", "nextval", "num_nonnulls", "num_nulls", "obj_description",
+        "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
         "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
         "row_to_json", "setval", "similar_to_escape", "to_json",
         "width_bucket",
@@ -510,15 +518,18 @@ bind_call(Scope *s, const AExpr *call)
     Str name = call->name->parts[call->name->count - 1];
     u32 count, n = call->arg_count;
     const AggDef *aggs = agg_candidates(name, &count);
-    if (count)
+    if (count && (aggs->kind != AGG_HYPOTHETICAL || call->call->within_group || n))
         return bind_aggregate(s, call, name, aggs, count);
     if (bind_is_window_function(name))
         return bind_window_function(s, call, name);
-    if (n > BIND_MAX_ARGS)
+    u32 within = call->call->within_group ? call->call->order_by.count : 0; /* looked for as arguments, too */
+    if (n + within > BIND_MAX_ARGS)
         bind_fail(b, call->at, ERR_TOO_MANY_ARGUMENTS, "cannot pass more than %d arguments to a function", BIND_MAX_ARGS);
     BExpr *args[BIND_MAX_ARGS];
     for (u32 i = 0; i < n; i++)
         args[i] = bind_expr(s, call->args[i]);
+    for (u32 i = 0; i < within; i++)
+        args[n++] = bind_expr(s, LIST_AT(call->call->order_by, AOrder, i)->expr);
     const FuncDef *rows = func_candidates(name, false, &count);
     if (!count)
         refuse_later_function(b, call, name);

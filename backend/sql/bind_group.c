@@ -87,10 +87,35 @@ find_aggregate(const BExpr *e)
     return NULL;
 }
 
+/* Direct arguments have one value a group. They stay below the grouping, where any row of the group gives it. */
+static void
+check_direct(Scope *s, const PtrList *groups, const BExpr *e)
+{
+    if (e->kind != BX_CONST && e->kind != BX_PARAM && find_group(groups, e) >= 0)
+        return;
+    if (e->kind == BX_COLUMN && !key_is_grouped(s, groups, e->rel)) {
+        const BRel *rel = LIST_AT(s->rels, BRel, e->rel);
+        Str column = rel->columns[e->column].name;
+        Error err;
+        error_set(&err, ERR_GROUPING_ERROR, "column \"%.*s.%.*s\" must appear in the GROUP BY clause or be used in an aggregate function",
+                  (int)rel->alias.len, rel->alias.ptr, (int)column.len, column.ptr);
+        error_detail(&err, "Direct arguments of an ordered-set aggregate must use only grouped columns.");
+        err.position = e->position;
+        err_rethrow(&err);
+    }
+    for (u32 i = 0; i < e->arg_count; i++)
+        check_direct(s, groups, e->args[i]);
+}
+
 void
 bind_grouping(Scope *s, PtrList *groups)
 {
     BQuery *q = s->query;
+    for (u32 i = 0; i < q->agg_count; i++) {
+        const BAggRows *r = q->aggs[i].rows;
+        for (u32 k = r ? r->column_count - r->direct_count : 0; r && k < r->column_count; k++)
+            check_direct(s, groups, r->columns[k]);
+    }
     for (u32 i = 0; i < groups->count; i++) {
         const BExpr *agg = find_aggregate(LIST_AT(*groups, BExpr, i));
         if (agg)

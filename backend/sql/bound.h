@@ -140,9 +140,10 @@ typedef struct BOrder {
     bool descending, nulls_first;
 } BOrder;
 
-/* An aggregate that gets its rows in an order, or all of them at once. Its columns: the arguments, then what only ORDER BY has. */
+/* An aggregate that gets its rows in an order, or all of them at once. Its columns: the arguments (with WITHIN GROUP those of its ORDER BY), then what
+ * only ORDER BY has, then the direct arguments. */
 typedef struct BAggRows {
-    u32 arg_count, column_count, key_count;
+    u32 arg_count, column_count, key_count, direct_count;
     BExpr **columns;
     BOrder *keys; /* of a DISTINCT one all arguments are among them: equal rows stand together */
 } BAggRows;

@@ -326,14 +326,25 @@ deparse_expr(const Deparse *d, const BExpr *e)
 }
 
 static void
-put_agg_rows(const Deparse *d, const BAggRows *r)
+put_agg_list(const Deparse *d, BExpr *const *list, u32 count)
 {
-    for (u32 i = 0; i < r->arg_count; i++) {
+    for (u32 i = 0; i < count; i++) {
         buf_str(d->to, i ? ", " : "");
-        put(d, r->columns[i]);
+        put(d, list[i]);
     }
+}
+
+static void
+put_agg_rows(const Deparse *d, const BAgg *a)
+{
+    const BAggRows *r = a->rows;
+    bool within = agg_def(a->agg)->kind != AGG_PLAIN;
+    if (within)
+        put_agg_list(d, r->columns + r->column_count - r->direct_count, r->direct_count);
+    else
+        put_agg_list(d, r->columns, r->arg_count);
     for (u32 i = 0; i < r->key_count; i++) {
-        buf_str(d->to, i ? ", " : " ORDER BY ");
+        buf_str(d->to, i ? ", " : within ? ") WITHIN GROUP (ORDER BY " : " ORDER BY ");
         put(d, r->columns[r->keys[i].target]);
         buf_str(d->to, r->keys[i].descending ? " DESC" : "");
     }
@@ -344,7 +355,7 @@ deparse_agg(const Deparse *d, const BAgg *a)
 {
     buf_printf(d->to, "%s(%s", agg_def(a->agg)->name, a->distinct ? "DISTINCT " : "");
     if (a->rows)
-        put_agg_rows(d, a->rows);
+        put_agg_rows(d, a);
     else if (a->arg)
         put(d, a->arg);
     else

@@ -116,7 +116,8 @@ read_clauses(Parser *p, AExpr *e)
 {
     ACall *c = e->call;
     if (parse_is(p, KW_WITHIN)) {
-        parse_take(p);
+        u32 at = parse_take(p).at;
+        bool ordered = c->order_by.count;
         parse_expect(p, KW_GROUP);
         parse_expect_char(p, '(');
         parse_expect(p, KW_ORDER);
@@ -124,6 +125,9 @@ read_clauses(Parser *p, AExpr *e)
         parse_order_by(p, &c->order_by);
         parse_expect_char(p, ')');
         c->within_group = true;
+        const char *wrong = ordered ? "use multiple ORDER BY clauses" : c->distinct ? "use DISTINCT" : c->variadic ? "use VARIADIC" : NULL;
+        if (wrong)
+            parse_fail_at(p, at, ERR_SYNTAX_ERROR, "cannot %s with WITHIN GROUP", wrong);
     }
     if (parse_is(p, KW_FILTER)) {
         parse_take(p);
