@@ -97,9 +97,9 @@ note_dict(Work *w, const DictShm *d)
     return true;
 }
 
-/* A column of the open block, plain and with null bytes, also when it was sealed since. */
+/* A column of the open block, plain and with null bytes where it is nullable, also when it was sealed since. */
 static void
-put_open_slice(Work *w, const BlockShm *b, const SliceShm *s, u32 rows, SnapSlice *to)
+put_open_slice(Work *w, const BlockShm *b, const SliceShm *s, bool nullable, u32 rows, SnapSlice *to)
 {
     to->flags = 0;
     to->width = (u8)phys_stored((PhysType)s->phys);
@@ -115,10 +115,10 @@ put_open_slice(Work *w, const BlockShm *b, const SliceShm *s, u32 rows, SnapSlic
         values = w->scratch;
     }
     to->data = put_piece(w, values, (u64)rows * to->width);
-    if (!s->nulls)
+    if (!nullable)
         return;
     const u8 *nulls = s->nulls;
-    if (b->sealed) {
+    if (b->sealed || !nulls) {
         for (u32 i = 0; i < rows; i++)
             w->scratch[i] = slice_null(b, s, i);
         nulls = w->scratch;
@@ -138,7 +138,7 @@ put_slice(Work *w, u32 table_id, const BlockView *view, u32 column, bool open)
     if (s->dict && !note_dict(w, s->dict))
         return;
     if (open) {
-        put_open_slice(w, b, s, view->row_count, &to);
+        put_open_slice(w, b, s, !view->table->def->columns[column].not_null, view->row_count, &to);
     } else {
         to.data = put_immutable(w, (SnapKey){table_id, snap_what(column, SNAP_VALUES), view->block_id}, s->data, (u64)view->row_count * s->width);
         if (s->nulls)
