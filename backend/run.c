@@ -89,6 +89,15 @@ run_statement(Session *s, Portal *p)
         p->with_rows = true;
         break;
     case BST_CREATE_TABLE:
+        run_write(s, p);
+        b = p->plan->stmt;
+        if (b->query && b->create) {
+            p->tag = "SELECT";
+            p->with_rows = true;
+        } else if (p->plan->parsed->tag[0] == 'S') {
+            p->tag = "CREATE TABLE AS";
+        }
+        break;
     case BST_DROP_TABLE:
     case BST_ALTER_TABLE:
     case BST_TRUNCATE:

@@ -434,6 +434,31 @@ alter_table(ExecContext *ctx, const Plan *plan)
     return outcome;
 }
 
+/* CREATE TABLE AS. */
+static TxnOutcome
+create_filled(ExecContext *ctx, const Plan *plan, u64 *ret_rows)
+{
+    const BStmt *stmt = plan->stmt;
+    const TableShm *empty;
+    bool exists;
+    if (plan->locks)
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "FOR UPDATE and its kin in CREATE TABLE AS are not supported yet");
+    TxnOutcome outcome = txn_create_filled(ctx->txn, stmt->create, stmt->if_not_exists, &exists, &empty);
+    if (outcome != TXN_DONE || exists)
+        return outcome;
+    Exec *e = exec_new(ctx, plan);
+    Pull *pull = pull_open(e, plan->root);
+    Writer w;
+    Batch b;
+    open_insert(&w, e, empty, stmt);
+    while (pull_next(pull, &b))
+        write_batch(&w, stmt, &b);
+    outcome = txn_write_finish(w.write);
+    *ret_rows = w.rows;
+    exec_close(e);
+    return outcome;
+}
+
 ExecOutcome
 exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returning)
 {
@@ -449,6 +474,8 @@ exec_write(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returni
     case BST_CREATE_TABLE:
         if (!stmt->create) /* IF NOT EXISTS, and it does: the binder left a notice */
             return EXEC_DONE;
+        if (stmt->query)
+            return outcome_of(create_filled(ctx, plan, ret_rows));
         return outcome_of(txn_create_table(ctx->txn, stmt->create, stmt->if_not_exists, &exists));
     case BST_DROP_TABLE:
         return stmt->drop_count ? outcome_of(txn_drop_tables(ctx->txn, stmt->drop_ids, stmt->drop_count)) : EXEC_DONE;

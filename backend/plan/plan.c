@@ -293,6 +293,7 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
         plan_checks(&p, plan, stmt);
         plan_returning(&p, plan, stmt);
         break;
+    case BST_CREATE_TABLE:
     case BST_ALTER_TABLE:
         if (stmt->query)
             plan->root = plan_insert_source(&p, stmt->query);

@@ -203,8 +203,9 @@ struct ASelect {
     AExpr *limit, *offset; /* LIMIT ALL is no limit */
     u32 limit_at, offset_at;
     bool with_ties;
-    bool into;
+    bool into, into_temporary;
     u32 into_at;
+    AName into_name;
     PtrList locking;      /* ALocking */
 };
 
@@ -222,7 +223,15 @@ typedef enum StmtKind {
     ST_PREPARE, ST_EXECUTE, ST_DECLARE, ST_FETCH, ST_CLOSE, ST_UNSUPPORTED,
 } StmtKind;
 
+/* LIKE table INCLUDING …, among the columns */
+enum { LIKE_DEFAULTS = 1, LIKE_CONSTRAINTS = 2, LIKE_INDEXES = 4, LIKE_OTHERS = 8, LIKE_ALL = 15 }; /* OTHERS: there is nothing of the kind here */
+typedef struct ALike {
+    AName table;
+    u32 options;
+} ALike;
+
 typedef struct AColumnDef {
+    ALike *like;             /* NULL: a column */
     Str name;
     u32 at;
     ATypeName *type;
@@ -318,6 +327,9 @@ struct Stmt {
     PtrList constraints;  /* CREATE TABLE: AConstraint */
     PtrList alters;       /* ALTER TABLE: AAlter */
     bool if_exists;       /* IF [NOT] EXISTS */
+    bool is_as, no_data;  /* CREATE TABLE AS select, WITH NO DATA; SELECT INTO */
+    u32 column_name_count;
+    Str *column_names;    /* CREATE TABLE name (a, b) AS */
     PtrList names;        /* DROP, TRUNCATE, LOCK: AName; VACUUM, ANALYZE: AVacuumed */
     TableLockMode lock_mode;
     bool no_wait;

@@ -285,6 +285,8 @@ void bind_delete(Binder *b, BStmt *to, const Stmt *s);
 void bind_change(Binder *b, BStmt *to, const Stmt *s);
 void bind_copy(Binder *b, BStmt *to, const Stmt *s);
 void bind_create_table(Binder *b, BStmt *to, const Stmt *s);
+/* The table's name is in `to`. */
+void bind_create_table_as(Binder *b, BStmt *to, const Stmt *s);
 void bind_drop_table(Binder *b, BStmt *to, const Stmt *s);
 void bind_alter_table(Binder *b, BStmt *to, const Stmt *s);
 void bind_truncate(Binder *b, BStmt *to, const Stmt *s);

@@ -385,6 +385,8 @@ bind_copy_to(Binder *b, BStmt *to, const Stmt *s, const TableDef *t)
         to->query = table_query(b, t, s);
     } else {
         read_options(&c, s);
+        if (s->select->into)
+            err_throw(ERR_FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported");
         to->query = bind_query(b, s->select, true);
     }
     c.o->force_quote = quote_bitmap(b, t, to->query->targets, to->query->target_count, c.force_quote);

@@ -12,8 +12,10 @@ refuse_clauses(Binder *b, const ASelect *sel)
 {
     if (sel->op)
         bind_refuse_locked_set(sel);
+    if (sel->op && sel->right->into)
+        bind_fail(b, sel->right->into_at, ERR_SYNTAX_ERROR, "INTO is only allowed on first SELECT of UNION/INTERSECT/EXCEPT");
     if (sel->into)
-        bind_unsupported(b, sel->into_at, "SELECT INTO");
+        bind_fail(b, sel->into_at, ERR_SYNTAX_ERROR, "SELECT ... INTO is not allowed here");
     if (sel->grouping)
         bind_unsupported(b, sel->grouping_at, sel->grouping);
     if (sel->with_ties)

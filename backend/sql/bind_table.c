@@ -6,13 +6,22 @@
  */
 #include "backend/sql/new_table.h"
 
+/* Room for what LIKE may bring, too. */
 static u32
 count_constraints(const Stmt *s)
 {
     u32 n = s->constraints.count;
-    for (u32 i = 0; i < s->column_defs.count; i++)
-        n += LIST_AT(s->column_defs, AColumnDef, i)->constraints.count;
+    for (u32 i = 0; i < s->column_defs.count; i++) {
+        const AColumnDef *c = LIST_AT(s->column_defs, AColumnDef, i);
+        n += c->like ? MAX_CHECKS : c->constraints.count;
+    }
     return n;
+}
+
+static u32
+columns_of(Binder *b, const AColumnDef *c)
+{
+    return c->like ? new_table_like_count(b, c->like) : 1;
 }
 
 static void
@@ -20,14 +29,20 @@ add_keys(NewTable *n, const Stmt *s)
 {
     n->keys = ARENA_ARRAY(n->b->arena, KeyDef, count_constraints(s));
     for (u32 i = 0; i < s->column_defs.count; i++)
-        new_table_column_keys(n, LIST_AT(s->column_defs, AColumnDef, i));
+        new_table_column_keys(n, LIST_AT(s->column_defs, AColumnDef, i)); /* LIKE has none */
     for (u32 i = 0; i < s->constraints.count; i++)
         if (LIST_AT(s->constraints, AConstraint, i)->kind != AC_CHECK)
             new_table_key(n, LIST_AT(s->constraints, AConstraint, i), (Str){0});
+    for (u32 i = 0, at = 0; i < s->column_defs.count; i++) {
+        const AColumnDef *c = LIST_AT(s->column_defs, AColumnDef, i);
+        if (c->like)
+            new_table_like_keys(n, c->like, at);
+        at += columns_of(n->b, c);
+    }
     new_table_name_keys(n, 0);
 }
 
-/* Those of columns first. */
+/* Those of columns first, those of LIKE last. */
 static void
 add_checks(NewTable *n, const Stmt *s)
 {
@@ -37,6 +52,34 @@ add_checks(NewTable *n, const Stmt *s)
     for (u32 i = 0; i < s->constraints.count; i++)
         if (LIST_AT(s->constraints, AConstraint, i)->kind == AC_CHECK)
             new_table_check(n, LIST_AT(s->constraints, AConstraint, i));
+    for (u32 i = 0, at = 0; i < s->column_defs.count; i++) {
+        const AColumnDef *c = LIST_AT(s->column_defs, AColumnDef, i);
+        if (c->like)
+            new_table_like_checks(n, c->like, at);
+        at += columns_of(n->b, c);
+    }
+}
+
+static void
+add_columns(NewTable *n, const Stmt *s)
+{
+    for (u32 i = 0, at = 0; i < s->column_defs.count; i++) {
+        const AColumnDef *c = LIST_AT(s->column_defs, AColumnDef, i);
+        u32 count = columns_of(n->b, c);
+        if (c->like)
+            new_table_like_columns(n, c->like, at);
+        else
+            new_table_check_name(c->name);
+        for (u32 k = 0; k < count; k++) {
+            Str name = c->like ? n->columns[at + k].name : c->name;
+            for (u32 before = 0; before < at + k; before++)
+                if (str_eq(n->columns[before].name, name))
+                    err_throw(ERR_DUPLICATE_COLUMN, "column \"%.*s\" specified more than once", (int)name.len, name.ptr);
+        }
+        if (!c->like)
+            new_table_column(n, c, at);
+        at += count;
+    }
 }
 
 static NORETURN void
@@ -75,23 +118,23 @@ bind_create_table(Binder *b, BStmt *to, const Stmt *s)
         bind_notice(b, ERR_DUPLICATE_TABLE, "relation \"%.*s\" already exists, skipping", (int)name.len, name.ptr);
         return;
     }
-    u32 count = s->column_defs.count;
+    if (s->is_as) {
+        bind_create_table_as(b, to, s);
+        return;
+    }
+    u32 count = 0;
+    for (u32 i = 0; i < s->column_defs.count; i++)
+        count += columns_of(b, LIST_AT(s->column_defs, AColumnDef, i));
     if (count > MAX_COLUMNS)
         err_throw(ERR_TOO_MANY_COLUMNS, "tables can have at most %d columns", MAX_COLUMNS);
     NewTable n = {.b = b, .def = ARENA_NEW(b->arena, TableDef)};
     n.columns = ARENA_ARRAY(b->arena, ColumnDef, count);
     n.null_given = ARENA_ARRAY(b->arena, bool, count);
+    n.def->columns = n.columns;
     n.def->name = to->table_name;
     n.def->owner_id = b->ctx->role_id;
     n.def->column_count = (u16)count;
-    for (u32 i = 0; i < count; i++) {
-        const AColumnDef *c = LIST_AT(s->column_defs, AColumnDef, i);
-        new_table_check_name(c->name);
-        for (u32 k = 0; k < i; k++)
-            if (str_eq(n.columns[k].name, c->name))
-                err_throw(ERR_DUPLICATE_COLUMN, "column \"%.*s\" specified more than once", (int)c->name.len, c->name.ptr);
-        new_table_column(&n, c, i);
-    }
+    add_columns(&n, s);
     if (new_table_name_taken(&n, name))
         err_throw(ERR_DUPLICATE_TABLE, "relation \"%.*s\" already exists", (int)name.len, name.ptr);
     add_checks(&n, s);

@@ -339,7 +339,7 @@ typedef struct BStmt {
      * UPDATE and DELETE need of the old rows stands behind the column_count values in the query's targets: `extra`, BX_COLUMN each */
     u32 returning_count, extra_target_count;
     BTarget *returning;
-    /* CREATE TABLE: everything but ids, NULL when IF NOT EXISTS found one (see notices); DROP TABLE and TRUNCATE: all ids (of TRUNCATE
+    /* CREATE TABLE: everything but ids, NULL when IF NOT EXISTS found one (see notices); AS: the query gives its columns in order; DROP TABLE and TRUNCATE: all ids (of TRUNCATE
      * the first is table_id, too); IF EXISTS misses are notices. ALTER TABLE: all of the new definition, NULL when nothing changes; `rewrites`: the query
      * gives its columns in order, the rows must be written anew */
     TableDef *create;

@@ -39,6 +39,21 @@ new_table_default(NewTable *n, const ColumnDef *c, const AExpr *e, Str text)
     return kept;
 }
 
+ColumnDef
+new_table_column_of(NewTable *n, Str name, TypeId type, i32 typmod, u32 at)
+{
+    if (type_category(type) == 'X' || type_category(type) == 'P')
+        err_throw(ERR_INVALID_TABLE_DEFINITION, "column \"%.*s\" has pseudo-type %s", (int)name.len, name.ptr, type_name(type));
+    if (!type_storable(type))
+        bind_fail(n->b, at, ERR_FEATURE_NOT_SUPPORTED, "a column of type %s is not supported yet", type_name(type));
+    if (type == TYPE_BPCHAR && typmod < 0) /* equal values could differ in their bytes */
+        bind_fail(n->b, at, ERR_FEATURE_NOT_SUPPORTED, "a column of type bpchar without a length is not supported yet");
+    ColumnDef d = {.name = name, .type = (u16)type, .phys = (u8)phys_of(type, typmod), .typmod = typmod};
+    if (type == TYPE_NUMERIC && typmod >= 0)
+        d.scale = (u8)numeric_scale(typmod);
+    return d;
+}
+
 void
 new_table_column(NewTable *n, const AColumnDef *c, u32 index)
 {
@@ -47,18 +62,10 @@ new_table_column(NewTable *n, const AColumnDef *c, u32 index)
         bind_unsupported(b, c->unsupported_at, c->unsupported);
     i32 typmod;
     TypeId type = bind_type(b, c->type, &typmod);
-    if (type_category(type) == 'X' || type_category(type) == 'P')
-        err_throw(ERR_INVALID_TABLE_DEFINITION, "column \"%.*s\" has pseudo-type %s", (int)c->name.len, c->name.ptr, type_name(type));
-    if (!type_storable(type))
-        bind_fail(b, c->type->at, ERR_FEATURE_NOT_SUPPORTED, "a column of type %s is not supported yet", type_name(type));
-    if (type == TYPE_BPCHAR && typmod < 0) /* equal values could differ in their bytes */
-        bind_fail(b, c->type->at, ERR_FEATURE_NOT_SUPPORTED, "a column of type bpchar without a length is not supported yet");
+    ColumnDef *d = &n->columns[index];
+    *d = new_table_column_of(n, arena_str(b->arena, c->name), type, typmod, c->type->at);
     if (c->collate_at && type_category(type) != 'S')
         bind_fail(b, c->collate_at, ERR_DATATYPE_MISMATCH, "collations are not supported by type %s", type_name(type));
-    ColumnDef *d = &n->columns[index];
-    *d = (ColumnDef){.name = arena_str(b->arena, c->name), .type = (u16)type, .phys = (u8)phys_of(type, typmod), .typmod = typmod};
-    if (type == TYPE_NUMERIC && typmod >= 0)
-        d->scale = (u8)numeric_scale(typmod);
     if (c->default_expr)
         d->default_text = new_table_default(n, d, c->default_expr, c->default_text);
     for (u32 i = 0; i < c->constraints.count; i++) {
@@ -295,24 +302,31 @@ check_name(NewTable *n, const CheckDef *c)
     }
 }
 
+/* made.name.len 0: to be chosen. */
 void
-new_table_check(NewTable *n, const AConstraint *c)
+new_table_add_check(NewTable *n, CheckDef made)
 {
     if (n->def->check_count == MAX_CHECKS)
         err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "tables can have at most %d CHECK constraints", (int)MAX_CHECKS);
+    for (u32 i = n->old_checks; i < n->def->check_count && made.name.len; i++)
+        if (str_eq(n->checks[i].name, made.name))
+            err_throw(ERR_DUPLICATE_OBJECT, "check constraint \"%.*s\" already exists", (int)made.name.len, made.name.ptr);
+    if (made.name.len && new_table_has_constraint(n, made.name))
+        new_table_constraint_exists(n, made.name);
+    made.name = made.name.len ? arena_str(n->b->arena, made.name) : check_name(n, &made);
+    n->checks[n->def->check_count++] = made;
+}
+
+void
+new_table_check(NewTable *n, const AConstraint *c)
+{
     bool before = n->b->no_positions;
     n->b->no_positions = n->alters;
     n->def->columns = n->columns;
     CheckDef made = bind_new_check(n->b, n->def, c);
     n->b->no_positions = before;
     made.not_valid &= n->alters; /* a new table has no rows that could break it */
-    for (u32 i = n->old_checks; i < n->def->check_count && c->name.len; i++)
-        if (str_eq(n->checks[i].name, c->name))
-            err_throw(ERR_DUPLICATE_OBJECT, "check constraint \"%.*s\" already exists", (int)c->name.len, c->name.ptr);
-    if (c->name.len && new_table_has_constraint(n, c->name))
-        new_table_constraint_exists(n, c->name);
-    made.name = c->name.len ? arena_str(n->b->arena, c->name) : check_name(n, &made);
-    n->checks[n->def->check_count++] = made;
+    new_table_add_check(n, made);
 }
 
 void

@@ -32,8 +32,16 @@ void new_table_key(NewTable *n, const AConstraint *c, Str column);
 void new_table_column_keys(NewTable *n, const AColumnDef *c);
 /* The primary key to the front, names for keys from number `first` on that have none; 42P07 for one that is taken. */
 void new_table_name_keys(NewTable *n, u32 first);
+/* A column of that type; 42P16, 0A000 at `at` for a type that none can have. */
+ColumnDef new_table_column_of(NewTable *n, Str name, TypeId type, i32 typmod, u32 at);
+/* LIKE: how many columns it stands for; these, from number `first` on; its other parts once all columns are there. */
+u32 new_table_like_count(Binder *b, const ALike *like);
+void new_table_like_columns(NewTable *n, const ALike *like, u32 first);
+void new_table_like_checks(NewTable *n, const ALike *like, u32 first);
+void new_table_like_keys(NewTable *n, const ALike *like, u32 first);
 /* A CHECK; its columns are all there. */
 void new_table_check(NewTable *n, const AConstraint *c);
+void new_table_add_check(NewTable *n, CheckDef made);
 void new_table_column_checks(NewTable *n, const AColumnDef *c);
 /* Into the order that the catalog wants. */
 void new_table_sort_checks(NewTable *n);

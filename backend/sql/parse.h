@@ -98,7 +98,8 @@ void parse_insert(Parser *p, Stmt *s);
 void parse_update(Parser *p, Stmt *s);
 void parse_delete(Parser *p, Stmt *s);
 void parse_copy(Parser *p, Stmt *s);
-void parse_create_table(Parser *p, Stmt *s); /* behind CREATE TABLE */
+bool parse_create_table(Parser *p, Stmt *s); /* behind CREATE TABLE; whether it was CREATE TABLE AS */
+bool parse_take_into(Parser *p, Stmt *s);    /* SELECT INTO becomes a CREATE TABLE AS; false: it is none */
 void parse_drop_table(Parser *p, Stmt *s);   /* behind DROP TABLE */
 void parse_alter_table(Parser *p, Stmt *s);  /* behind ALTER TABLE */
 void parse_column_def(Parser *p, Stmt *s);   /* to s->column_defs */

@@ -161,11 +161,13 @@ read_simple_select(Parser *p)
         parse_fail(p);
     if (parse_is(p, KW_INTO)) {
         s->into = true;
-        s->into_at = parse_take(p).at;
-        if (!parse_try(p, KW_TEMPORARY) && !parse_try(p, KW_TEMP))
+        parse_take(p);
+        s->into_temporary = parse_try(p, KW_TEMPORARY) || parse_try(p, KW_TEMP);
+        if (!s->into_temporary)
             parse_try(p, KW_UNLOGGED);
         parse_try(p, KW_TABLE);
-        parse_qualified_name(p);
+        s->into_name = parse_qualified_name(p);
+        s->into_at = s->into_name.at;
     }
     if (parse_try(p, KW_FROM))
         parse_from_list(p, &s->from);

@@ -50,7 +50,8 @@ read_definition(Parser *p, Stmt *s, const char **ret_tag)
     if (verb.keyword == KW_CREATE && parse_is(p, KW_TABLE)) {
         parse_take(p);
         *ret_tag = "CREATE TABLE";
-        parse_create_table(p, s);
+        if (parse_create_table(p, s))
+            *ret_tag = "CREATE TABLE AS";
     } else if (verb.keyword == KW_DROP && parse_is(p, KW_TABLE)) {
         parse_take(p);
         *ret_tag = "DROP TABLE";
@@ -151,6 +152,10 @@ parse_statement(Parser *p, const char **ret_tag, bool *ret_write)
         s->select = parse_select(p);
         parse_set_with(p, s->select, s->with);
         *ret_tag = "SELECT";
+        if (parse_take_into(p, s)) {
+            *ret_tag = "SELECT INTO";
+            *ret_write = true;
+        }
         return s;
     }
     bool change = first.kind == T_KEYWORD && (first.keyword == KW_INSERT || first.keyword == KW_UPDATE || first.keyword == KW_DELETE);

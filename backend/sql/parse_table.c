@@ -1,6 +1,6 @@
 /*
  * parse_table.c
- *    CREATE TABLE, DROP TABLE, TRUNCATE.
+ *    CREATE TABLE [AS], SELECT INTO, DROP TABLE, TRUNCATE, LOCK TABLE.
  *
  * What a column or a table may have and cannot yet (REFERENCES, EXCLUDE, …) is read whole and noted; the binder refuses it.
  */
@@ -295,17 +295,35 @@ parse_at_table_constraint(Parser *p)
            parse_is(p, KW_FOREIGN) || parse_is(p, KW_EXCLUDE);
 }
 
+/* Behind LIKE. */
+static void
+read_like(Parser *p, Stmt *s)
+{
+    static const struct { Keyword k; u32 option; } options[] = {
+        {KW_ALL, LIKE_ALL}, {KW_DEFAULTS, LIKE_DEFAULTS}, {KW_CONSTRAINTS, LIKE_CONSTRAINTS}, {KW_INDEXES, LIKE_INDEXES}, {KW_COMMENTS, LIKE_OTHERS},
+        {KW_COMPRESSION, LIKE_OTHERS}, {KW_GENERATED, LIKE_OTHERS}, {KW_IDENTITY, LIKE_OTHERS}, {KW_STATISTICS, LIKE_OTHERS}, {KW_STORAGE, LIKE_OTHERS},
+    };
+    AColumnDef *c = ARENA_NEW(p->arena, AColumnDef);
+    c->like = ARENA_NEW(p->arena, ALike);
+    c->like->table = parse_qualified_name(p);
+    while (parse_is(p, KW_INCLUDING) || parse_is(p, KW_EXCLUDING)) {
+        bool including = parse_take(p).keyword == KW_INCLUDING;
+        u32 i = 0;
+        while (i < COUNT_OF(options) && !parse_is(p, options[i].k))
+            i++;
+        if (i == COUNT_OF(options))
+            parse_fail(p);
+        parse_take(p);
+        c->like->options = including ? c->like->options | options[i].option : c->like->options & ~options[i].option;
+    }
+    ptrlist_add(p->arena, &s->column_defs, c);
+}
+
 static void
 read_table_element(Parser *p, Stmt *s)
 {
-    u32 at = parse_at(p);
     if (parse_try(p, KW_LIKE)) {
-        parse_qualified_name(p);
-        while (parse_is(p, KW_INCLUDING) || parse_is(p, KW_EXCLUDING)) {
-            parse_take(p);
-            parse_take(p);
-        }
-        parse_refuse_later(s, at, "CREATE TABLE (LIKE ...)");
+        read_like(p, s);
     } else if (parse_at_table_constraint(p)) {
         parse_table_constraint(p, s);
     } else {
@@ -355,7 +373,45 @@ read_table_options(Parser *p, Stmt *s)
     }
 }
 
-void
+/* At AS. */
+static bool
+read_as(Parser *p, Stmt *s)
+{
+    parse_expect(p, KW_AS);
+    s->is_as = true;
+    if (parse_is(p, KW_EXECUTE)) {
+        parse_unsupported(p, s, "CREATE TABLE AS EXECUTE");
+        return true;
+    }
+    AWith *with = parse_is(p, KW_WITH) ? parse_with(p) : NULL;
+    s->select = parse_select(p);
+    parse_set_with(p, s->select, with);
+    if (parse_try(p, KW_WITH)) {
+        s->no_data = parse_try(p, KW_NO);
+        parse_expect(p, KW_DATA);
+    }
+    return true;
+}
+
+bool
+parse_take_into(Parser *p, Stmt *s)
+{
+    ASelect *first = s->select;
+    while (first->op)
+        first = first->left;
+    if (!first->into)
+        return false;
+    if (first->into_temporary)
+        parse_refuse_later(s, first->into_at, "SELECT INTO TEMPORARY TABLE");
+    (void)p;
+    first->into = false;
+    s->kind = ST_CREATE_TABLE;
+    s->is_as = true;
+    s->name = first->into_name;
+    return true;
+}
+
+bool
 parse_create_table(Parser *p, Stmt *s)
 {
     s->kind = ST_CREATE_TABLE;
@@ -366,14 +422,19 @@ parse_create_table(Parser *p, Stmt *s)
         s->if_exists = true;
     }
     s->name = parse_qualified_name(p);
-    if (parse_is(p, KW_AS) || (parse_is_char(p, '(') && (parse_peek(p, 2)->kind == T_CHAR) &&
-                               (parse_peek(p, 2)->ch == ',' || parse_peek(p, 2)->ch == ')'))) {
-        parse_unsupported(p, s, "CREATE TABLE AS");
-        return;
-    }
+    bool names = parse_is_char(p, '(') && parse_peek(p, 2)->kind == T_CHAR && (parse_peek(p, 2)->ch == ',' || parse_peek(p, 2)->ch == ')');
+    if (names)
+        s->column_names = parse_name_list(p, &s->column_name_count);
     if (parse_is(p, KW_OF) || parse_is(p, KW_PARTITION)) {
         parse_unsupported(p, s, parse_is(p, KW_OF) ? "CREATE TABLE OF" : "PARTITION OF");
-        return;
+        return false;
+    }
+    if (names || !parse_is_char(p, '(')) {
+        bool plain = parse_is(p, KW_AS) || parse_is(p, KW_USING) || parse_is(p, KW_WITH) || parse_is(p, KW_WITHOUT) || parse_is(p, KW_ON) || parse_is(p, KW_TABLESPACE);
+        if (!plain)
+            parse_fail(p);
+        read_table_options(p, s);
+        return read_as(p, s);
     }
     parse_expect_char(p, '(');
     if (!parse_is_char(p, ')'))
@@ -382,8 +443,7 @@ parse_create_table(Parser *p, Stmt *s)
         while (parse_try_char(p, ','));
     parse_expect_char(p, ')');
     read_table_options(p, s);
-    if (parse_is(p, KW_AS))
-        parse_unsupported(p, s, "CREATE TABLE AS");
+    return false;
 }
 
 static void

@@ -37,6 +37,7 @@ struct Txn {
     bool pinned;
     bool seen;              /* snapshot is made */
     bool rebuilds;          /* ALTER TABLE fills the table anew */
+    bool creates;           /* CREATE TABLE AS fills the table */
     u32 retries;
     u32 skip_retries;       /* of SKIP LOCKED, which asks for no table lock */
     LockWait lock_wait;

@@ -43,14 +43,14 @@ last_kind(const Txn *t)
     return txn_is_open(t) ? REQ_PART : t->open_id ? REQ_COMMIT : REQ_WRITE;
 }
 
-TxnOutcome
-txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exists)
+static TxnOutcome
+create_table(Txn *t, const TableDef *def, ReqKind kind, u32 flags, bool if_not_exists, bool *ret_exists, const TableShm **ret_table)
 {
     ByteBuf b = {0};
     Error err;
     catrec_put_table(&b, def);
     u32 len = put_record(t, 0, WAL_CREATE_TABLE, &b);
-    ask_post(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, len, 1);
+    ask_post(t, kind, flags, len, 1);
     Answer a = ask_collect(t, &err);
     *ret_exists = a.status == ANS_ERROR && if_not_exists && err.code == ERR_DUPLICATE_TABLE && !t->lost;
     if (*ret_exists) {
@@ -59,8 +59,25 @@ txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exis
         return TXN_DONE;
     }
     TxnOutcome outcome = ask_settle(t, &a, &err);
+    *ret_table = (const TableShm *)(uintptr_t)a.row[0];
     if (outcome == TXN_DONE && txn_is_open(t))
-        noted(own_create_table(txn_own(t), t->ordinal, (const TableShm *)(uintptr_t)a.row[0]));
+        noted(own_create_table(txn_own(t), t->ordinal, *ret_table));
+    return outcome;
+}
+
+TxnOutcome
+txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exists)
+{
+    const TableShm *table;
+    return create_table(t, def, last_kind(t), REQ_FLAG_STATEMENT_ENDS, if_not_exists, ret_exists, &table);
+}
+
+TxnOutcome
+txn_create_filled(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exists, const TableShm **ret_empty)
+{
+    (void)txn_snapshot(t); /* the query does not see the table */
+    TxnOutcome outcome = create_table(t, def, REQ_PART, 0, if_not_exists, ret_exists, ret_empty);
+    t->creates = outcome == TXN_DONE && !*ret_exists;
     return outcome;
 }
 

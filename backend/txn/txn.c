@@ -120,7 +120,7 @@ end_transaction(Txn *t)
     t->reads = NULL;
     if (t->own && t->block)
         own_forget(t->own);
-    t->block = t->lost = t->looked = t->rebuilds = false;
+    t->block = t->lost = t->looked = t->rebuilds = t->creates = false;
     t->isolation = t->autocommit_isolation;
     t->ordinal = t->statement = t->savepoint = t->retries = t->skip_retries = 0;
 }
@@ -135,7 +135,7 @@ txn_end_statement(Txn *t)
         return;
     }
     t->statement = t->ordinal;
-    t->rebuilds = false;
+    t->rebuilds = t->creates = false;
     t->retries = t->skip_retries = 0;
     t->seen = false;
     if (t->isolation == TXN_READ_COMMITTED || !t->looked)

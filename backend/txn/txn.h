@@ -79,6 +79,8 @@ void txn_write_abort(TxnWrite *w);
 
 /* ---- catalog changes ---- */
 TxnOutcome txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exists);
+/* CREATE TABLE AS: *ret_empty is its place for txn_write_begin, and outside of a block txn_write_finish commits. */
+TxnOutcome txn_create_filled(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exists, const TableShm **ret_empty);
 TxnOutcome txn_drop_tables(Txn *t, const u32 *table_ids, u32 count);
 TxnOutcome txn_truncate(Txn *t, const u32 *table_ids, u32 count);
 /* Before txn_alter_table where rows must be looked at: locked against all others, and txn_snapshot is as new as the lock, save in a REPEATABLE READ

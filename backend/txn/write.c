@@ -302,7 +302,7 @@ finish_commit(TxnWrite *w)
 {
     Txn *t = w->txn;
     Answer a;
-    if (w->rows == 0 && t->rebuilds)
+    if (w->rows == 0 && (t->rebuilds || t->creates))
         return ask(t, REQ_COMMIT, 0, 0, 0, &a);
     if (w->rows == 0) {
         ask_rollback(t); /* a re-run that found nothing to do any more */
