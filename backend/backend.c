@@ -5,7 +5,7 @@
  * After shm_attach the process can write to its own box and to nothing else that is shared; after sign-in it has also dropped the means to get more
  * (harden.c). It ends with _exit: there is nothing to tidy up that the postmaster and the walwriter do not tidy up for a killed one, too.
  */
-#include "backend/session.h"
+#include "backend/names.h"
 
 #include "backend/throw.h"
 #include "common/base/say.h"
@@ -39,6 +39,7 @@ backend_main(Boot *boot)
     if (!s || !(s->wire = wire_new(boot->client_fd, wake_fd)) || !(s->guc = guc_new(&boot->conf)))
         say_fatal("no memory for a session");
     s->boot = boot;
+    names_open(s);
     s->box = shm_box(&boot->shm, boot->slot);
     s->memory_limit_bytes = memory_limit_bytes(&boot->conf);
     s->arena = arena_new("session", 0, arena_full_throw);

@@ -459,15 +459,74 @@ guc_text(const Guc *g, GucId id)
     return g->values[id].now;
 }
 
-i64
-guc_number(const Guc *g, GucId id)
+static i64
+number_of(GucKind kind, const char *text)
 {
     char *unit;
-    i64 n = strtoll(g->values[id].now, &unit, 10);
-    for (const Unit *u = DEFS[id].kind == KIND_KB ? KB_UNITS : MS_UNITS; u->name; u++)
+    i64 n = strtoll(text, &unit, 10);
+    for (const Unit *u = kind == KIND_KB ? KB_UNITS : MS_UNITS; u->name; u++)
         if (strcmp(u->name, unit) == 0)
             n *= u->factor;
     return n;
+}
+
+i64
+guc_number(const Guc *g, GucId id)
+{
+    return number_of(DEFS[id].kind, g->values[id].now);
+}
+
+static void
+describe_text(GucKind kind, const char *text, char to[GUC_TEXT_MAX])
+{
+    if (kind == KIND_KB || kind == KIND_MS)
+        snprintf(to, GUC_TEXT_MAX, "%lld", (long long)number_of(kind, text));
+    else
+        snprintf(to, GUC_TEXT_MAX, "%s", text);
+}
+
+static void
+describe_setting(const Guc *g, int id, GucInfo *ret)
+{
+    static const char *const KINDS[] = {
+        [SETTING_INT] = "integer", [SETTING_BYTES] = "integer", [SETTING_MS] = "integer", [SETTING_TEXT] = "string", [SETTING_BOOL] = "bool"};
+    static const char *const CONTEXTS[] = {[SETTING_START] = "postmaster", [SETTING_RELOAD] = "sighup", [SETTING_SESSION] = "user"};
+    SettingKind kind = SETTING_DEFS[id].kind;
+    bool number = kind == SETTING_INT || kind == SETTING_BYTES || kind == SETTING_MS;
+    i64 boot = 0;
+    *ret = (GucInfo){.kind = KINDS[kind], .context = CONTEXTS[SETTING_DEFS[id].when], .unit = kind == SETTING_MS ? "ms" : kind == SETTING_BYTES ? "B" : NULL,
+                     .bounded = number && SETTING_DEFS[id].max, .min = SETTING_DEFS[id].min, .max = SETTING_DEFS[id].max};
+    if (number) {
+        Error err;
+        if (!conf_parse_number(kind, SETTING_DEFS[id].default_text, &boot, &err))
+            boot = 0;
+        snprintf(ret->value, sizeof ret->value, "%lld", (long long)g->conf->number[id]);
+        snprintf(ret->boot, sizeof ret->boot, "%lld", (long long)boot);
+        snprintf(ret->reset, sizeof ret->reset, "%lld", (long long)g->conf_reset[id]);
+    } else {
+        conf_show(g->conf, id, ret->value, sizeof ret->value);
+        snprintf(ret->boot, sizeof ret->boot, "%s", SETTING_DEFS[id].default_text);
+        snprintf(ret->reset, sizeof ret->reset, "%s", ret->value);
+    }
+}
+
+void
+guc_describe(const Guc *g, const char *name, GucInfo *ret)
+{
+    static const char *const KINDS[] = {[KIND_BOOL] = "bool", [KIND_INT] = "integer", [KIND_REAL] = "real", [KIND_KB] = "integer", [KIND_MS] = "integer",
+                                        [KIND_WORD] = "enum", [KIND_TEXT] = "string", [KIND_OWN] = "string"};
+    int id = find(name);
+    if (id < 0) {
+        describe_setting(g, conf_find(name), ret);
+        return;
+    }
+    const GucDef *d = &DEFS[id];
+    bool number = d->kind == KIND_INT || d->kind == KIND_REAL || d->kind == KIND_KB || d->kind == KIND_MS;
+    *ret = (GucInfo){.kind = KINDS[d->kind], .context = d->flags & FIXED ? "internal" : "user", .unit = d->kind == KIND_KB ? "kB" : d->kind == KIND_MS ? "ms" : NULL,
+                     .words = d->kind == KIND_WORD ? d->words : NULL, .bounded = number, .min = d->min, .max = d->max};
+    describe_text(d->kind, g->values[id].now, ret->value);
+    describe_text(d->kind, d->default_text, ret->boot);
+    describe_text(d->kind, g->values[id].reset ? g->values[id].reset : d->default_text, ret->reset);
 }
 
 typedef struct Shown { const char *name, *text; int guc, conf; } Shown;

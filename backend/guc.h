@@ -18,6 +18,7 @@ typedef enum GucId {
 } GucId;
 
 typedef struct Guc Guc;
+enum { GUC_TEXT_MAX = 1024 };
 
 /* conf is the process's own copy and changes with SET. NULL without memory. */
 Guc *guc_new(Conf *conf);
@@ -43,6 +44,15 @@ i64 guc_number(const Guc *g, GucId id);
 /* SHOW ALL: calls visit in name order. */
 void guc_each(const Guc *g, void (*visit)(void *ctx, const char *name, const char *value, const char *text), void *ctx);
 
+/* What pg_settings says of a parameter that guc_each visits; numbers in their smallest unit. */
+typedef struct GucInfo {
+    const char *kind, *context, *unit, *words; /* unit, words: NULL without */
+    bool bounded;
+    i64 min, max;
+    char value[GUC_TEXT_MAX], boot[GUC_TEXT_MAX], reset[GUC_TEXT_MAX];
+} GucInfo;
+void guc_describe(const Guc *g, const char *name, GucInfo *ret);
+
 /* One level deeper: a transaction begins, or a savepoint. Returns the level, 1 for the transaction. */
 u32 guc_enter(Guc *g);
 /* This level and those within it end: their changes are kept or undone. */
@@ -56,7 +66,6 @@ TypeFormat guc_format(const Guc *g);
 void guc_report(Guc *g, void (*report)(void *ctx, const char *name, const char *value), void *ctx);
 
 /* ---- guc_check.c: parameters with rules of their own. Writes the value as it will be shown. ---- */
-enum { GUC_TEXT_MAX = 1024 };
 /* now, reset: what it is and what RESET makes it. */
 MUST_CHECK bool guc_check_own(GucId id, const char *value, const char *now, const char *reset, char ret[GUC_TEXT_MAX], Error *err);
 /* Of a shown DateStyle: DateStyle and DateOrder. */

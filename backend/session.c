@@ -44,6 +44,7 @@ session_apply_gucs(Session *s)
     if (!format_equal(&f, &s->format))
         s->format_serial++;
     f.now_us = s->now_us;
+    f.catalog = &s->names;
     s->format = f;
     s->lock_timeout_ms = (i32)conf_int(&s->boot->conf, lock_timeout);
     s->statement_timeout_ms = conf_int(&s->boot->conf, statement_timeout);

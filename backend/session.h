@@ -122,6 +122,7 @@ typedef struct Session {
     Guc *guc;
     u64 guc_seen, format_serial; /* serial of the parameters looked at; grows when `format` changes */
     TypeFormat format;
+    CatalogNames names;  /* what format.catalog points to */
     i32 lock_timeout_ms;
     i64 statement_timeout_ms, idle_session_ms, idle_transaction_ms;
     u64 memory_limit_bytes;

@@ -1,21 +1,18 @@
 /*
  * views.c
- *    The relations of the system that show this session: pg_prepared_statements, pg_cursors.
+ *    The relations of the system that show this session: pg_prepared_statements, pg_cursors, pg_settings.
  */
 #include "backend/session.h"
 
 #include "backend/exec/system.h"
 
-/* As an array of names. */
 static void
 put_types(SystemRows *r, const TypeId *types, u32 count)
 {
-    const char *text = "{";
-    for (u32 i = 0; i < count; i++) {
-        const char *name = type_name(types[i]);
-        text = arena_printf(r->arena, strpbrk(name, " \",{}") ? "%s%s\"%s\"" : "%s%s%s", text, i ? "," : "", name);
-    }
-    system_text(r, str_of(arena_printf(r->arena, "%s}", text)));
+    i64 *oids = ARENA_ARRAY(r->arena, i64, count);
+    for (u32 i = 0; i < count; i++)
+        oids[i] = type_oid(types[i]);
+    system_ints(r, oids, count);
 }
 
 static void
@@ -54,12 +51,49 @@ cursor_row(SystemRows *r, const Portal *p)
     system_end_row(r);
 }
 
+static void
+setting_row(void *ctx, const char *name, const char *value, const char *text)
+{
+    SystemRows *r = ctx;
+    Session *s = r->exec->ctx->env.session;
+    GucInfo *i = arena_alloc(r->arena, sizeof *i);
+    (void)value;
+    guc_describe(s->guc, name, i);
+    system_string(r, name);
+    system_string(r, i->value);
+    system_string(r, i->unit);
+    system_string(r, "Parameters"); /* category */
+    system_string(r, text);
+    system_null(r); /* extra_desc */
+    system_string(r, i->context);
+    system_string(r, i->kind);
+    system_string(r, strcmp(i->value, i->boot) == 0 ? "default" : strcmp(i->context, "user") == 0 ? "session" : "configuration file");
+    system_string(r, i->bounded ? arena_printf(r->arena, "%lld", (long long)i->min) : NULL);
+    system_string(r, i->bounded ? arena_printf(r->arena, "%lld", (long long)i->max) : NULL);
+    if (i->words) {
+        Str words[64];
+        u32 count = 0;
+        for (const char *at = i->words; at && count < COUNT_OF(words); at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+            words[count++] = (Str){at, (u32)strcspn(at, ",")};
+        system_texts(r, words, count);
+    } else
+        system_null(r);
+    system_string(r, i->boot);
+    system_string(r, i->reset);
+    system_null(r); /* sourcefile */
+    system_null(r); /* sourceline */
+    system_bool(r, false);
+    system_end_row(r);
+}
+
 void
 session_rows(SystemRows *r, u32 system_table)
 {
     Session *s = r->exec->ctx->env.session;
     if (system_table == SYSTEM_PREPARED_STATEMENTS)
         prepared_each(s, prepared_row, r);
+    if (system_table == SYSTEM_SETTINGS)
+        guc_each(s->guc, setting_row, r);
     if (system_table != SYSTEM_CURSORS)
         return;
     if (s->in_extended) /* that of a simple Query is nobody's */

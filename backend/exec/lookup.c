@@ -53,7 +53,7 @@ read_row(const RowReader *r, RowId id, Vec *columns, u32 row)
             continue;
         }
         if (column == BCOL_TABLEOID) {
-            ((u32 *)v->data)[row] = r->table_id;
+            ((u64 *)v->data)[row] = r->table_id;
             continue;
         }
         SliceView s;

@@ -1,6 +1,6 @@
 /*
  * sys_session.c
- *    pg_prepared_statements, pg_cursors: what the session itself keeps, so it makes their rows (ExecContext.session_rows).
+ *    pg_prepared_statements, pg_cursors, pg_settings: what the session itself keeps, so it makes their rows (ExecContext.session_rows).
  */
 #include "backend/exec/system.h"
 
@@ -22,4 +22,10 @@ void
 system_rows_CURSORS(SystemRows *r)
 {
     ask_session(r, SYSTEM_CURSORS);
+}
+
+void
+system_rows_SETTINGS(SystemRows *r)
+{
+    ask_session(r, SYSTEM_SETTINGS);
 }

@@ -78,6 +78,7 @@ bool kern_num_status(KernCall *c, NumStatus status);
 /* tables of the files; FOP to function, by physical type of the first argument where more than one */
 KernRow array_row(FuncOp op); /* comparisons, too; param is a PolyTypes */
 KernRow text_row(FuncOp op);
+KernRow catalog_row(FuncOp op);
 KernRow bytes_row(FuncOp op);
 KernRow time_row(FuncOp op, TypeId first_arg);
 KernRow clock_row(FuncOp op, TypeId last_arg); /* before time_row */

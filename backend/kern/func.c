@@ -111,3 +111,15 @@ agg_def(AggId id)
     ensure(id >= 1 && id <= AGG_COUNT);
     return &AGGS[id - 1];
 }
+
+u32
+func_count(void)
+{
+    return FUNC_COUNT;
+}
+
+u32
+agg_count(void)
+{
+    return AGG_COUNT;
+}

@@ -58,7 +58,7 @@ field_kind(const Vec *v, TypeId type, bool binary)
     if (binary && v->phys == PHYS_I32)
         return FIELD_I32_BINARY;
     /* A time or timestamp is its microseconds on the wire, too, infinities included. */
-    if (binary && v->phys == PHYS_I64 && !type_is_u32(type))
+    if (binary && v->phys == PHYS_I64 && !type_is_u32(type) && type != TYPE_TID)
         return FIELD_I64_BINARY;
     if (!binary && is_int && (v->phys == PHYS_I16 || v->phys == PHYS_I32 || v->phys == PHYS_I64))
         return FIELD_INT_TEXT;

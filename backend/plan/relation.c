@@ -46,7 +46,7 @@ table_slot(const TableDef *t, const BRel *rel, u16 rel_index, u16 column)
 {
     PlanSlot s = {.leaf = LEAF_COLUMN, .rel = rel_index, .column = column, .typmod = -1, .stable = true};
     if (column == BCOL_CTID) {
-        s.type = TYPE_INT8;
+        s.type = TYPE_TID;
         s.phys = PHYS_I64;
         return s;
     }
@@ -430,8 +430,8 @@ plan_system(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList *
     n->alias = r->alias;
     n->table = system_table_def(system_table_of(r->table_id))->name;
     for (u32 i = 0; i < count; i++) {
-        const BColumn *bc = &r->columns[columns[i]];
-        n->slots[i] = (PlanSlot){.leaf = LEAF_COLUMN, .rel = rel, .column = columns[i], .type = bc->type, .typmod = -1, .phys = phys_of(bc->type, -1),
+        TypeId type = columns[i] < BCOL_CTID ? r->columns[columns[i]].type : columns[i] == BCOL_CTID ? TYPE_TID : columns[i] == BCOL_XMIN ? TYPE_XID : TYPE_OID;
+        n->slots[i] = (PlanSlot){.leaf = LEAF_COLUMN, .rel = rel, .column = columns[i], .type = type, .typmod = -1, .phys = phys_of(type, -1),
                                  .nullable = true, .stable = true};
     }
     return plan_filter(f->p, n, conjuncts);

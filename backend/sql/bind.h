@@ -57,6 +57,7 @@ typedef struct NsItem {
     Str name;
     bool has_name, has_alias, rel_visible, cols_visible, is_join;
     const TableDef *table; /* NULL: none */
+    u16 rel;               /* of a table: its number */
     u32 count;
     NsColumn *columns;
 } NsItem;
@@ -230,6 +231,8 @@ BExpr *bind_distinct(Scope *s, const AExpr *e);
 BExpr *bind_column_ref(Scope *s, const AExpr *e);
 /* The column of this scope that the name (one to four parts) means; NULL: none. */
 BExpr *bind_column_here(Scope *s, const AName *n);
+/* That of BCOL_CTID and its kin. */
+Str bind_system_column_name(u16 column);
 /* Appends the columns of * or t.* as BTarget. */
 void bind_star(Scope *s, const AExpr *e, PtrList *targets);
 BTarget *bind_new_target(Scope *s, BExpr *e, Str name);
@@ -244,6 +247,11 @@ const TableDef *bind_table(Binder *b, const AName *name);
 /* As bind_table, but NULL when it is not there. */
 const TableDef *bind_find_table(Binder *b, const AName *name);
 NsItem *bind_add_table(Scope *s, const TableDef *t, const AAlias *alias, u16 *ret_rel);
+
+void bind_check_alias_columns(const AAlias *alias, u32 available, Str name);
+/* ---- bind_view.c ---- */
+/* A view of the system as a relation of FROM. */
+NsItem *bind_add_view(Scope *s, const TableDef *t, const AAlias *alias, u16 *ret_rel);
 
 /* ---- bind_suggest.c: 42703; table.len 0: none was written ---- */
 NORETURN void suggest_column(Scope *s, Str table, Str column, u32 at);

@@ -56,7 +56,7 @@ regroup(Scope *s, PtrList *groups, BExpr *e, bool captured)
         return group_reference(s->b, e, (u32)g);
     if (e->kind == BX_COLUMN) {
         const BRel *rel = LIST_AT(s->rels, BRel, e->rel);
-        Str column = rel->columns[e->column].name;
+        Str column = e->column < BCOL_CTID ? rel->columns[e->column].name : bind_system_column_name(e->column);
         bool grouped = key_is_grouped(s, groups, e->rel);
         if (!grouped && captured)
             err_throw_at(e->position, ERR_GROUPING_ERROR, "subquery uses ungrouped column \"%.*s.%.*s\" from outer query", (int)rel->alias.len,

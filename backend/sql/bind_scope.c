@@ -80,6 +80,12 @@ check_alias_columns(const AAlias *alias, u32 available, const char *kind, Str na
                   name.ptr, available, alias->column_count);
 }
 
+void
+bind_check_alias_columns(const AAlias *alias, u32 available, Str name)
+{
+    check_alias_columns(alias, available, "table", name);
+}
+
 static void
 check_unique_name(const Scope *s, const NsItem *item)
 {
@@ -101,7 +107,7 @@ bind_add_rel(Scope *s, BRel *rel, const TableDef *t, u16 *ret_rel)
     ptrlist_add(b->arena, &s->tables, (void *)(uintptr_t)t);
     NsItem *item = ARENA_NEW(b->arena, NsItem);
     *item = (NsItem){.name = rel->alias, .has_name = rel->alias.len > 0, .rel_visible = true, .cols_visible = true, .table = t,
-                     .count = rel->column_count};
+                     .rel = number, .count = rel->column_count};
     item->columns = ARENA_ARRAY(b->arena, NsColumn, rel->column_count);
     for (u32 i = 0; i < rel->column_count; i++) {
         BExpr *e = bind_new(b, BX_COLUMN, rel->columns[i].type, 0);
@@ -207,7 +213,7 @@ using_column(const NsItem *side, Str name, const char *which)
 static void
 mark_used(Scope *s, const BExpr *e)
 {
-    if (e->kind == BX_COLUMN)
+    if (e->kind == BX_COLUMN && e->column < BCOL_CTID)
         LIST_AT(s->rels, BRel, e->rel)->columns[e->column].used = true;
     for (u32 i = 0; i < e->arg_count; i++)
         mark_used(s, e->args[i]);
@@ -218,6 +224,9 @@ use_column(Scope *s, const NsColumn *c, u32 position)
 {
     if (c->expr->type == TYPE_INVALID) /* of a relation of the system */
         err_throw_at(position, ERR_FEATURE_NOT_SUPPORTED, "column \"%.*s\" is not supported yet", (int)c->name.len, c->name.ptr);
+    bool new_row = s->place == PLACE_RETURNING || s->place == PLACE_COPY_WHERE; /* has no place yet */
+    if (new_row && c->expr->kind == BX_COLUMN && c->expr->column >= BCOL_CTID)
+        err_throw_at(position, ERR_FEATURE_NOT_SUPPORTED, "system column \"%.*s\" is not supported here yet", (int)c->name.len, c->name.ptr);
     mark_used(s, c->expr);
     return bexpr_copy(s->b, c->expr, position);
 }
@@ -376,7 +385,8 @@ bind_from_item(Scope *s, const AFrom *f, NsItem **ret_columns)
             const TableDef *t = find_relation(b, &f->name);
             if (!is_system(t)) /* everybody may read those of the system */
                 bind_right(b, t, ACL_SELECT);
-            *ret_columns = bind_add_table(s, t, f->alias, &from->rel);
+            bool view = is_system(t) && system_table_kind(system_table_of(t->table_id)) == SYSTEM_KIND_VIEW;
+            *ret_columns = view ? bind_add_view(s, t, f->alias, &from->rel) : bind_add_table(s, t, f->alias, &from->rel);
         }
     }
     bind_leave(b);
@@ -415,13 +425,43 @@ is_system_column(Str name)
     return false;
 }
 
+static const struct { const char *name; u16 column; TypeId type; } SYSTEM_COLUMNS[] = {
+    {"ctid", BCOL_CTID, TYPE_TID}, {"tableoid", BCOL_TABLEOID, TYPE_OID}, {"xmin", BCOL_XMIN, TYPE_XID}};
+
+Str
+bind_system_column_name(u16 column)
+{
+    u32 i = 0;
+    while (SYSTEM_COLUMNS[i].column != column)
+        i++;
+    return str_of(SYSTEM_COLUMNS[i].name);
+}
+
+/* ctid, tableoid or xmin of a table; NULL: it is none of them. */
+static const NsColumn *
+system_column(Binder *b, const NsItem *item, Str name)
+{
+    bool any = item->table && !(is_system(item->table) && system_table_is_view(system_table_of(item->table->table_id)));
+    for (u32 i = 0; any && i < COUNT_OF(SYSTEM_COLUMNS); i++) {
+        if (!str_eq(name, str_of(SYSTEM_COLUMNS[i].name)))
+            continue;
+        BExpr *e = bind_new(b, BX_COLUMN, SYSTEM_COLUMNS[i].type, 0);
+        e->rel = item->rel;
+        e->column = SYSTEM_COLUMNS[i].column;
+        NsColumn *c = ARENA_NEW(b->arena, NsColumn);
+        *c = (NsColumn){str_of(SYSTEM_COLUMNS[i].name), e};
+        return c;
+    }
+    return NULL;
+}
+
 static const NsColumn *
 find_in_item(Binder *b, const NsItem *item, Str name, u32 at)
 {
     u32 i = 0, n = count_name(item, name, &i);
     if (n > 1)
         bind_fail(b, at, ERR_AMBIGUOUS_COLUMN, "column reference \"%.*s\" is ambiguous", (int)name.len, name.ptr);
-    return n ? &item->columns[i] : NULL;
+    return n ? &item->columns[i] : system_column(b, item, name);
 }
 
 BExpr *

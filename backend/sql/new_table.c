@@ -139,6 +139,7 @@ new_table_key(NewTable *n, const AConstraint *c, Str column)
                 n->keys[i].name = key.name;
             return;
         }
+    key.number = catalog_new_key_number(n->def, n->keys, n->checks);
     n->keys[n->def->key_count++] = key;
 }
 
@@ -324,6 +325,7 @@ new_table_check(NewTable *n, const AConstraint *c)
     n->b->no_positions = n->alters;
     n->def->columns = n->columns;
     CheckDef made = bind_new_check(n->b, n->def, c);
+    made.number = catalog_new_key_number(n->def, n->keys, n->checks);
     n->b->no_positions = before;
     made.not_valid &= n->alters; /* a new table has no rows that could break it */
     new_table_add_check(n, made);

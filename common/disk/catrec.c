@@ -87,6 +87,8 @@ catrec_put_table(ByteBuf *to, const TableDef *t)
     buf_le32(to, t->acl_count);
     buf_le16(to, (u16)t->name.len);
     buf_le16(to, t->check_count);
+    buf_le16(to, t->next_key);
+    buf_put(to, "\0\0\0\0\0", 6);
     put_padded(to, t->name.ptr, t->name.len);
     for (u32 i = 0; i < t->column_count; i++) {
         const ColumnDef *c = &t->columns[i];
@@ -102,7 +104,7 @@ catrec_put_table(ByteBuf *to, const TableDef *t)
     for (u32 i = 0; i < t->key_count; i++) {
         const KeyDef *k = &t->keys[i];
         buf_u8(to, k->primary);
-        buf_u8(to, 0);
+        buf_u8(to, k->number);
         buf_le16(to, k->column_count);
         buf_le16(to, (u16)k->name.len);
         buf_le16(to, 0);
@@ -116,6 +118,8 @@ catrec_put_table(ByteBuf *to, const TableDef *t)
         buf_le16(to, c->column_count);
         buf_le16(to, (u16)c->name.len);
         buf_le16(to, (u16)c->text.len);
+        buf_u8(to, c->number);
+        buf_put(to, "\0\0\0\0\0\0", 7);
         put_padded(to, c->columns, (size_t)c->column_count * 2);
         put_padded(to, c->name.ptr, c->name.len);
         put_padded(to, c->text.ptr, c->text.len);
@@ -165,10 +169,10 @@ read_key(ByteReader *r, u32 column_count, KeyDef *k)
 {
     memset(k, 0, sizeof *k);
     k->primary = reader_u8(r);
-    u8 zero = reader_u8(r);
+    k->number = reader_u8(r);
     k->column_count = reader_le16(r);
     u32 name_len = reader_le16(r), zeros = reader_le16(r);
-    if (r->bad || k->primary > 1 || zero || zeros || k->column_count < 1 || k->column_count > MAX_KEY_COLUMNS)
+    if (r->bad || k->primary > 1 || k->number > MAX_KEY_NUMBER || zeros || k->column_count < 1 || k->column_count > MAX_KEY_COLUMNS)
         return false;
     const u8 *columns = take_padded(r, (size_t)k->column_count * 2);
     if (!columns)
@@ -192,7 +196,9 @@ read_check(Arena *a, ByteReader *r, u32 column_count, CheckDef *c)
     c->no_inherit = reader_u8(r);
     c->column_count = reader_le16(r);
     u32 name_len = reader_le16(r), text_len = reader_le16(r);
-    if (r->bad || c->not_valid > 1 || c->no_inherit > 1 || c->column_count > column_count || text_len == 0)
+    c->number = reader_u8(r);
+    bool zero = reader_u8(r) == 0 && reader_le16(r) == 0 && reader_le32(r) == 0;
+    if (r->bad || !zero || c->number > MAX_KEY_NUMBER || c->not_valid > 1 || c->no_inherit > 1 || c->column_count > column_count || text_len == 0)
         return false;
     const u8 *bytes = take_padded(r, (size_t)c->column_count * 2);
     u16 *columns = bytes ? ARENA_ARRAY(a, u16, MAX(c->column_count, 1u)) : NULL;
@@ -257,7 +263,10 @@ catrec_read_table(Arena *a, const u8 *data, u32 len, TableDef *ret, Error *err)
     t.acl_count = reader_le32(&r);
     u32 name_len = reader_le16(&r);
     t.check_count = reader_le16(&r);
-    if (r.bad || t.column_count > MAX_COLUMNS || t.key_count > MAX_KEYS || t.check_count > MAX_CHECKS || !take_name(&r, name_len, &t.name))
+    t.next_key = reader_le16(&r);
+    bool zero = reader_le16(&r) == 0 && reader_le32(&r) == 0;
+    if (r.bad || !zero || t.next_key > MAX_KEY_NUMBER || t.column_count > MAX_COLUMNS || t.key_count > MAX_KEYS || t.check_count > MAX_CHECKS ||
+        !take_name(&r, name_len, &t.name))
         return malformed(err, "table");
     if (!read_columns(a, &r, &t))
         return malformed(err, "columns");

@@ -4,10 +4,11 @@
  *
  * CREATE_TABLE, ALTER_TABLE, REBUILD_TABLE:
  *   0 u32 table id (0 in a request: the walwriter gives it)   4 u32 schema version   8 u32 owner
- *   12 u16 columns   14 u16 keys   16 u32 acl items   20 u16 name length   22 u16 checks   24 name
+ *   12 u16 columns   14 u16 keys   16 u32 acl items   20 u16 name length   22 u16 checks   24 u16 keys and checks numbered so far   26 zeros   32 name
  *   each column: u32 type OID, i32 typmod, u8 not null, u8 0, u16 name length, u32 length of the DEFAULT, name, DEFAULT
- *   each key:    u8 primary, u8 0, u16 column count, u16 name length, u16 0, u16 columns, name
- *   each check:  u8 not valid, u8 no inherit, u16 column count, u16 name length, u16 expression length, u16 columns, name, expression
+ *   each key:    u8 primary, u8 number, u16 column count, u16 name length, u16 0, u16 columns, name
+ *   each check:  u8 not valid, u8 no inherit, u16 column count, u16 name length, u16 expression length, u8 number, 7 x 0, u16 columns, name,
+ *                expression
  *   each acl item: u32 role, u32 bits, u32 grant bits, u32 grantor
  * CREATE_ROLE, ALTER_ROLE:
  *   0 u32 role id (0 in a request)   4 u8 superuser, can login, create role, create db, inherit, 3 x 0

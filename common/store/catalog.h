@@ -26,7 +26,7 @@ enum { MAX_DEFAULT_BYTES = 8192 };
 typedef struct KeyDef {
     Str name; /* the constraint's */
     u8 primary;
-    u8 pad;
+    u8 number; /* within the table, for its oid: catalog_new_key_number() */
     u16 column_count;
     u16 columns[MAX_KEY_COLUMNS];
 } KeyDef;
@@ -39,7 +39,8 @@ typedef struct CheckDef {
     u16 column_count;
     u8 not_valid;       /* rows from before it may break it */
     u8 no_inherit;
-    u8 pad[4];
+    u8 number;          /* as KeyDef.number */
+    u8 pad[3];
 } CheckDef;
 enum { MAX_CHECK_BYTES = 8192, MAX_CHECKS = 1024 };
 
@@ -58,8 +59,9 @@ typedef struct TableDef {
     const AclItem *acl;
     const CheckDef *checks;
     u32 acl_count;
-    u16 check_count, pad;
+    u16 check_count, next_key; /* the number of the last key or check; numbers are never reused as long as there are others */
 } TableDef;
+enum { MAX_KEY_NUMBER = 127 }; /* constraints beyond so many share an oid */
 
 typedef struct RoleDef {
     u32 role_id; /* the root role is 10 */
@@ -76,6 +78,18 @@ const TableDef *catalog_find_table(const Root *root, Str name);
 const TableDef *catalog_table(const Root *root, u32 table_id);
 const RoleDef *catalog_find_role(const Root *root, Str name);
 const RoleDef *catalog_role(const Root *root, u32 role_id);
+/* Oids of what belongs to a table: 256 from 2^31 on for each table, two a key by its number, and as many as it may have columns from 2^30 on for their
+ * defaults. Unique among the first 8 million tables ever made, of defaults among 670,000. */
+static inline u32 catalog_index_oid(u32 table_id, const KeyDef *k) { return 0x80000000u | ((table_id - FIRST_TABLE_ID) << 8 & 0x7fffffffu) | (u32)k->number << 1; }
+static inline u32 catalog_constraint_oid(u32 table_id, const KeyDef *k) { return catalog_index_oid(table_id, k) + 1; }
+static inline u32 catalog_check_oid(u32 table_id, const CheckDef *c) { return catalog_constraint_oid(table_id, &(KeyDef){.number = c->number}); }
+static inline u32 catalog_default_oid(u32 table_id, u16 column) { return 0x40000000u + ((table_id - FIRST_TABLE_ID) * MAX_COLUMNS + column) % 0x40000000u; }
+/* Which table, and which of its keys, an oid of an index or a constraint means; NULL: there is none such. */
+const TableDef *catalog_key_of_oid(const Root *root, u32 oid, u16 *ret_key, bool *ret_constraint);
+/* The check of a table that an oid of pg_constraint means; NULL: there is none such. */
+const CheckDef *catalog_check_of_oid(const Root *root, u32 oid, const TableDef **ret_table);
+/* A number for a key or a check that is added to the definition, whose keys and checks are these. 0: none is free. */
+u8 catalog_new_key_number(TableDef *def, const KeyDef *keys, const CheckDef *checks);
 /* Grows with every catalog change; plans carry it. */
 u64 catalog_version(const Root *root);
 /* Calls visit for every table in name order until it returns false. */

@@ -40,6 +40,7 @@ const TableShm *store_table(const Root *root, u32 table_id);
 const TableDef *table_def(const TableShm *t);
 u64 table_row_count(const TableShm *t);   /* rows in the directory, deleted ones included */
 u64 table_live_estimate(const TableShm *t);
+u64 table_column_bytes(const TableShm *t);       /* about what its columns take; looks at every block */
 u32 table_block_count(const TableShm *t); /* places in the directory */
 
 /* One block as a snapshot sees it. */

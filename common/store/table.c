@@ -13,6 +13,8 @@
 #include "common/shm/pin.h"
 #include "common/store/own_table.h"
 
+enum { DICT_BYTES_GUESS = 16 }; /* of a text */
+
 /* Pin until the pinned epoch is the published one after the root was read: then the root is of that epoch or the next, which is what the
  * reclaimer assumes (walwriter/reclaim.c). */
 Snapshot
@@ -125,4 +127,27 @@ shape_defs_hash(void)
 #include "common/type/types.def"
         ;
     return hash_bytes(types, sizeof types) ^ sizeof(SlotDirShm) << 32 ^ WORLD_LAYOUT;
+}
+
+/* Arrays of the blocks and entries of the dictionaries, as far as this version sees them; indexes and delete state are left out. */
+u64
+table_column_bytes(const TableShm *t)
+{
+    u64 bytes = 0;
+    u32 columns = t->def->column_count;
+    for (u32 place = 0; place < table_block_count(t); place++) {
+        BlockView b;
+        if (!block_view(t, place, &b))
+            continue;
+        for (u32 c = 0; c < columns; c++) {
+            SliceView s;
+            if (slice_view(&b, c, &s))
+                bytes += (u64)b.row_count * s.width + (s.null_bytes ? b.row_count : s.null_bits ? b.row_count / 8 : 0);
+        }
+    }
+    for (u32 c = 0; c < columns; c++) {
+        const DictShm *d = t->dicts ? t->dicts[c] : NULL;
+        bytes += d ? (u64)dict_count(d) * (sizeof(DictEntryShm) + DICT_BYTES_GUESS) : 0;
+    }
+    return bytes;
 }

@@ -34,7 +34,7 @@ is_text(TypeId t)
 static bool
 is_integer(TypeId t)
 {
-    return t == TYPE_INT2 || t == TYPE_INT4 || t == TYPE_INT8 || t == TYPE_OID;
+    return t == TYPE_INT2 || t == TYPE_INT4 || t == TYPE_INT8 || t == TYPE_OID || type_is_reg(t);
 }
 
 static bool
@@ -95,6 +95,11 @@ static bool
 from_integer(const Value *v, TypeId t, i32 typmod, Value *ret, Error *err)
 {
     i64 n = integer_of(v);
+    if (type_is_reg(v->type) || type_is_reg(t)) { /* the oid that it is */
+        Value oid = *v;
+        oid.type = type_is_reg(v->type) ? TYPE_OID : v->type;
+        return from_integer(&oid, type_is_reg(t) ? TYPE_OID : t, typmod, ret, err);
+    }
     if (v->type == TYPE_OID && t != TYPE_OID && t != TYPE_INT4 && t != TYPE_INT8)
         return no_cast(err, v->type, t);
     if (is_integer(t))

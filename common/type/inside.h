@@ -132,6 +132,14 @@ void array_send(ByteBuf *to, TypeId elem, Str bytes);
 /* Element by element; v is an array. */
 bool array_cast(Arena *a, const TypeFormat *f, const Value *v, TypeId to, i32 typmod, bool explicit_cast, Str *ret, Error *err);
 
+/* catalog_types.c */
+bool reg_in(Arena *a, const TypeFormat *f, TypeId t, Str in, i64 *ret, Error *err);
+void reg_out(ByteBuf *to, const TypeFormat *f, TypeId t, u32 oid);
+bool tid_in(Str in, i64 *ret, Error *err);
+u32 tid_out(i64 v, char *to);
+bool vector_in(Arena *a, TypeId t, Str in, Str *ret, Error *err);
+void vector_out(ByteBuf *to, TypeId t, Str bytes);
+
 /* uuid.c */
 bool uuid_in(Str in, Pair *ret, Error *err);
 u32 uuid_out(const Pair *v, char *to);

@@ -68,7 +68,8 @@ range_of(TypeId t, i64 *ret_min, u64 *ret_max)
         *ret_max = INT32_MAX;
         return;
     case TYPE_OID:
-    case TYPE_XID: /* a minus sign wraps, as in PostgreSQL */
+    case TYPE_XID:
+    case TYPE_CID: /* a minus sign wraps, as in PostgreSQL */
         *ret_min = INT32_MIN;
         *ret_max = UINT32_MAX;
         return;

@@ -41,6 +41,8 @@ static const struct {
 static const TypeFacts *
 facts_of(TypeId t)
 {
+    if (type_is_vector(t))
+        return &FACTS[t];
     TypeId elem = type_element(t);
     return (u32)elem >= TYPE_COUNT ? &FACTS[TYPE_INVALID] : type_is_array(t) ? &ARRAY_FACTS[elem] : &FACTS[t];
 }
@@ -196,6 +198,14 @@ phys_of(TypeId t, i32 typmod)
     case TYPE_INT8:
     case TYPE_OID:
     case TYPE_XID:
+    case TYPE_CID:
+    case TYPE_TID:
+    case TYPE_REGCLASS:
+    case TYPE_REGTYPE:
+    case TYPE_REGPROC:
+    case TYPE_REGPROCEDURE:
+    case TYPE_REGNAMESPACE:
+    case TYPE_REGROLE:
     case TYPE_TIME:
     case TYPE_TIMESTAMP:
     case TYPE_TIMESTAMPTZ:
@@ -222,6 +232,14 @@ phys_of(TypeId t, i32 typmod)
     case TYPE_BPCHAR:
     case TYPE_NAME:
     case TYPE_UNKNOWN:
+    case TYPE_INT2VECTOR:
+    case TYPE_OIDVECTOR:
+    case TYPE_ACLITEM:
+    case TYPE_NODE_TREE:
+    case TYPE_CSTRING:
+    case TYPE_INTERNAL:
+    case TYPE_ANY:
+    case TYPE_RECORD:
     case TYPE_VOID:
     case TYPE_ANYELEMENT:
     case TYPE_ANYARRAY:

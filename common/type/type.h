@@ -10,6 +10,8 @@
  *   smallint, "char"                PHYS_I16      2      "char": one byte, 0 … 255
  *   integer, date                   PHYS_I32      4      date: days since 2000-01-01; INT32_MIN/MAX = -/+infinity
  *   bigint, oid, timestamp[tz]      PHYS_I64      8      microseconds since 2000-01-01 (UTC); INT64_MIN/MAX = -/+infinity
+ *   xid, cid, regclass and its kin  PHYS_I64      8      as oid; names stand in text forms only
+ *   tid                             PHYS_I64      8      a row id: block << 16 | offset
  *   real, double precision          PHYS_F32/F64  4/8
  *   numeric(p <= 18, s)             PHYS_D64      8      value x 10^s; INT64_MIN = NaN
  *   numeric(p <= 38, s)             PHYS_D128     16     value x 10^s; the smallest i128 = NaN
@@ -22,6 +24,8 @@
  *   uuid                            PHYS_PAIR     16     struct Pair: its bytes as one number, most significant first
  *   timetz                          PHYS_PAIR     16     the moment in UTC, then the zone, both biased: timetz_pack()
  *   arrays                          PHYS_STR      16     the bytes of array.h; the typmod is that of the elements
+ *   int2vector, oidvector           PHYS_STR      16     as arrays, from 0; type_is_array() takes them for arrays of smallint and oid
+ *   aclitem, pg_node_tree           PHYS_STR      16     their text
  *
  * This room knows no table, no statement and no client.
  */
@@ -43,9 +47,17 @@ typedef enum TypeId {
 #define TYPE_ARRAY 0x80u /* added to a type: the array of it; a TypeId, too */
 _Static_assert(TYPE_COUNT <= TYPE_ARRAY, "types and their arrays");
 
-static inline bool type_is_array(TypeId t) { return (u32)t > TYPE_ARRAY; }
+/* Arrays of one dimension, of the catalog, with a text form of their own. */
+static inline bool type_is_vector(TypeId t) { return t == TYPE_INT2VECTOR || t == TYPE_OIDVECTOR; }
+static inline bool type_is_array(TypeId t) { return (u32)t > TYPE_ARRAY || type_is_vector(t); }
 /* The element's type of an array, any other type as it is. */
-static inline TypeId type_element(TypeId t) { return type_is_array(t) ? (TypeId)((u32)t - TYPE_ARRAY) : t; }
+static inline TypeId
+type_element(TypeId t)
+{
+    if (type_is_vector(t))
+        return t == TYPE_INT2VECTOR ? TYPE_INT2 : TYPE_OID;
+    return (u32)t > TYPE_ARRAY ? (TypeId)((u32)t - TYPE_ARRAY) : t;
+}
 
 typedef enum PhysType {
     PHYS_BOOL = 1,
@@ -154,6 +166,8 @@ TypeId type_array(TypeId elem);
 bool type_bytes_tell(TypeId t);
 /* Of a type held as PHYS_STR: its text form is its bytes, in valid UTF-8. */
 static inline bool type_is_its_text(TypeId t) { return t != TYPE_BYTEA && !type_is_array(t); }
+/* There is no binary form: neither input nor output function. */
+static inline bool type_lacks_binary(TypeId t) { return type_element(t) == TYPE_ACLITEM; }
 /* Any of PostgreSQL's spellings, lower case: "int", "int4", "integer", "float8", "decimal", "timestamp with time zone", … */
 TypeId type_from_name(Str name);
 /* Types whose typmod is a number of characters plus 4: character varying and character. */
@@ -167,8 +181,10 @@ const char *type_format(Arena *a, TypeId t, i32 typmod);
 
 /* ---- physical form ---- */
 PhysType phys_of(TypeId t, i32 typmod);
+/* An oid that is written as the name of what it stands for. */
+static inline bool type_is_reg(TypeId t) { return t >= TYPE_REGCLASS && t <= TYPE_REGROLE; }
 /* Unsigned 32 bits, held as an integer of 8 bytes. */
-static inline bool type_is_u32(TypeId t) { return t == TYPE_OID || t == TYPE_XID; }
+static inline bool type_is_u32(TypeId t) { return t == TYPE_OID || t == TYPE_XID || t == TYPE_CID || type_is_reg(t); }
 u32 phys_width(PhysType p);                  /* bytes in a vector: 1, 2, 4, 8, 4, 8, 8, 16, 24, 16, 16, 16 */
 static inline i32 numeric_typmod(u32 precision, u32 scale) { return (i32)((precision << 16) | scale) + 4; }
 static inline u32 numeric_precision(i32 typmod) { return (u32)(typmod - 4) >> 16; }
@@ -186,6 +202,17 @@ typedef enum DateStyle { DATE_STYLE_ISO, DATE_STYLE_SQL, DATE_STYLE_POSTGRES, DA
 /* How dates of three numbers are read; styles but ISO and German show DMY or MDY. */
 typedef enum DateOrder { DATE_ORDER_MDY, DATE_ORDER_DMY, DATE_ORDER_YMD } DateOrder;
 
+/* What the catalog knows of oids: the session's (backend/names.c). May be asked by every thread of a statement. */
+typedef struct CatalogNames CatalogNames;
+struct CatalogNames {
+    /* The oid that a text of regclass or its kin means. 42P01, 42704, 42883, 42602. */
+    bool (*read)(const CatalogNames *n, Arena *a, TypeId t, Str in, u32 *ret, Error *err);
+    /* Appends the name; of an oid that nothing has, its digits. */
+    void (*write)(const CatalogNames *n, TypeId t, u32 oid, ByteBuf *to);
+    /* A function of the catalog, by its FuncOp; no argument is NULL unless the function is called for NULLs. Texts in a. */
+    bool (*call)(const CatalogNames *n, Arena *a, u32 op, const Value *args, u32 arg_count, Value *ret, Error *err);
+};
+
 /* ---- text and binary forms; exactly PostgreSQL's ---- */
 typedef struct TypeFormat {
     const struct Zone *zone; /* in which timestamptz is shown and read without a zone; NULL is UTC */
@@ -195,6 +222,7 @@ typedef struct TypeFormat {
     u8 date_style;          /* DateStyle */
     u8 date_order;          /* DateOrder */
     i64 now_us;             /* what 'now' and 'today' are read from: when the transaction began; 0: the clock */
+    const CatalogNames *catalog; /* NULL: oids are shown as numbers, and names cannot be read */
 } TypeFormat;
 
 static inline bool

@@ -117,7 +117,26 @@ scalar_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *re
     case TYPE_INT8:
     case TYPE_OID:
     case TYPE_XID:
+    case TYPE_CID:
         ok = integer_in(t, in, &v, err);
+        break;
+    case TYPE_REGCLASS:
+    case TYPE_REGTYPE:
+    case TYPE_REGPROC:
+    case TYPE_REGPROCEDURE:
+    case TYPE_REGNAMESPACE:
+    case TYPE_REGROLE:
+        ok = reg_in(a, f, t, in, &v.i64v, err);
+        break;
+    case TYPE_TID:
+        ok = tid_in(in, &v.i64v, err);
+        break;
+    case TYPE_INT2VECTOR:
+    case TYPE_OIDVECTOR:
+        ok = vector_in(a, t, in, &v.str, err);
+        break;
+    case TYPE_ACLITEM:
+        ok = error_set(err, ERR_FEATURE_NOT_SUPPORTED, "reading a value of type aclitem is not supported yet");
         break;
     case TYPE_FLOAT4:
         ok = f32_in(in, &v.f32v, err);
@@ -171,6 +190,11 @@ scalar_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *re
     case TYPE_VOID:
         ok = true;
         break;
+    case TYPE_NODE_TREE:
+    case TYPE_CSTRING:
+    case TYPE_INTERNAL:
+    case TYPE_ANY:
+    case TYPE_RECORD:
     case TYPE_ANYELEMENT:
     case TYPE_ANYARRAY:
     case TYPE_ANYNONARRAY:
@@ -192,7 +216,7 @@ bool
 value_in(Arena *a, const TypeFormat *f, TypeId t, i32 typmod, Str in, Value *ret, Error *err)
 {
     Value v = {.type = t, .typmod = typmod};
-    if (!type_is_array(t))
+    if (!type_is_array(t) || type_is_vector(t))
         return scalar_in(a, f, t, typmod, in, ret, err);
     if (!utf8_check(in, err) || !array_in(a, f, type_element(t), typmod, in, &v.str, err))
         return false;
@@ -278,6 +302,9 @@ fixed_recv(TypeId t, i32 typmod, const u8 *data, Value *ret, Error *err)
         else
             ret->i32v = (i32)get_be32(data);
         break;
+    case 6:
+        ret->i64v = (i64)((u64)get_be32(data) << 16 | get_be16(data + 4));
+        return true;
     case 12:
         return timetz_recv(typmod, data, ret, err);
     case 16:
@@ -320,6 +347,14 @@ scalar_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret,
     case TYPE_INT8:
     case TYPE_OID:
     case TYPE_XID:
+    case TYPE_CID:
+    case TYPE_TID:
+    case TYPE_REGCLASS:
+    case TYPE_REGTYPE:
+    case TYPE_REGPROC:
+    case TYPE_REGPROCEDURE:
+    case TYPE_REGNAMESPACE:
+    case TYPE_REGROLE:
     case TYPE_FLOAT4:
     case TYPE_FLOAT8:
     case TYPE_DATE:
@@ -358,6 +393,18 @@ scalar_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret,
     case TYPE_VOID:
         ok = true;
         break;
+    case TYPE_ACLITEM:
+        ok = error_set(err, ERR_UNDEFINED_FUNCTION, "no binary input function available for type aclitem");
+        break;
+    case TYPE_INT2VECTOR:
+    case TYPE_OIDVECTOR:
+        ok = array_recv(a, type_element(t), -1, data, len, &v.str, err);
+        break;
+    case TYPE_NODE_TREE:
+    case TYPE_CSTRING:
+    case TYPE_INTERNAL:
+    case TYPE_ANY:
+    case TYPE_RECORD:
     case TYPE_ANYELEMENT:
     case TYPE_ANYARRAY:
     case TYPE_ANYNONARRAY:
@@ -379,7 +426,7 @@ bool
 value_recv(Arena *a, TypeId t, i32 typmod, const u8 *data, u32 len, Value *ret, Error *err)
 {
     Value v = {.type = t, .typmod = typmod};
-    if (!type_is_array(t))
+    if (!type_is_array(t) || type_is_vector(t))
         return scalar_recv(a, t, typmod, data, len, ret, err);
     if (!array_recv(a, type_element(t), typmod, data, len, &v.str, err))
         return false;
@@ -400,6 +447,8 @@ i64_out(const TypeFormat *f, TypeId t, i64 v, char *to)
         return timestamptz_out(f, v, to);
     if (t == TYPE_TIME)
         return time_out(v, to);
+    if (t == TYPE_TID)
+        return tid_out(v, to);
     return digits_i64(v, to);
 }
 
@@ -423,10 +472,16 @@ phys_out(ByteBuf *to, const TypeFormat *f, TypeId t, PhysType p, u32 scale, cons
         Str s = LOAD(Str, at);
         if (t == TYPE_BYTEA)
             bytea_out(to, f, s);
+        else if (type_is_vector(t))
+            vector_out(to, t, s);
         else if (type_is_array(t))
             array_out(to, f, type_element(t), s);
         else
             buf_put(to, s.ptr, s.len);
+        return;
+    }
+    if (UNLIKELY(type_is_reg(t))) {
+        reg_out(to, f, t, (u32)LOAD(u64, at));
         return;
     }
     char *out = buf_reserve(to, OUT_MAX);
@@ -524,7 +579,10 @@ phys_send(ByteBuf *to, TypeId t, PhysType p, u32 scale, const void *at)
     case PHYS_I64:
         if (type_is_u32(t))
             buf_be32(to, (u32)LOAD(u64, at));
-        else
+        else if (t == TYPE_TID) {
+            buf_be32(to, (u32)(LOAD(u64, at) >> 16));
+            buf_be16(to, (u16)LOAD(u64, at));
+        } else
             buf_be64(to, LOAD(u64, at));
         return;
     case PHYS_F64:
