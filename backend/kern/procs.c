@@ -73,10 +73,10 @@ static ProcFacts
 of_aggregate(const AggDef *a)
 {
     ProcFacts p = {.name = a->name, .kind = 'a', .volatility = 'i', .arg_count = a->arg_count, .ret = type_oid(a->ret)};
-    if (a->arg_count)
-        p.args[0] = type_oid(a->arg);
+    for (u32 i = 0; i < a->arg_count; i++)
+        p.args[i] = type_oid(a->args[i]);
     if (a->op == AOP_COUNT && a->arg_count) {
-        if (a->arg != TYPE_BOOL)
+        if (a->args[0] != TYPE_BOOL)
             return p;
         p.args[0] = type_oid(TYPE_ANY);
     }
