@@ -65,7 +65,7 @@ block_slot_new(World *w, TableWork *tw, u64 block, u32 kind, bool must)
     SlotDirShm *s = dir_room(w, d, block, must) ? world_take(w, sizeof *s, must) : NULL;
     if (!s)
         return NULL;
-    *s = (SlotDirShm){.block_id = block, .pub_link_epoch = NOT_LINKED, .kind = kind};
+    *s = (SlotDirShm){.block_id = block, .pub_link_epoch = NOT_LINKED, .pub_unlink_epoch = NOT_LINKED, .kind = kind};
     u32 i, c = dir_chunk_of(block, &i);
     publish_ptr(&d->pub_chunks[c][i], s);
     d->next_block = MAX(d->next_block, block + 1);
@@ -105,8 +105,11 @@ block_slot_drop(World *w, TableWork *tw, SlotDirShm *slot)
         walk_block(slot->pub_block, free_piece, w);
     if (slot->pub_bits)
         world_free(w, slot->pub_bits, BITMAP_BYTES);
+    if (slot->pub_map)
+        world_free(w, slot->pub_map, row_map_bytes(slot->pub_map->word_count));
     slot->pub_block = NULL;
     slot->pub_bits = NULL;
+    slot->pub_map = NULL;
     world_retire(w, slot, sizeof *slot);
 }
 
@@ -173,7 +176,7 @@ block_room(World *w, TableWork *tw, SlotDirShm *slot, u32 rows, bool must)
     const BlockShm *old = slot->pub_block;
     if (old && old->capacity >= rows)
         return true;
-    ensure(slot->kind != SLOT_SEALED && rows <= BLOCK_ROWS);
+    ensure(slot->kind != SLOT_SEALED && slot->kind != SLOT_MOVED && rows <= BLOCK_ROWS);
     u32 capacity = OPEN_FIRST_ROWS;
     while (capacity < rows)
         capacity *= 2;
@@ -293,7 +296,7 @@ block_forget_all(World *w, TableWork *tw)
     for (u64 owner = 0; owner < tw->staged_capacity; owner++)
         if (tw->staged[owner])
             block_drop_staged(w, tw, owner);
-    tw->opens.count = tw->pending.count = 0;
+    tw->opens.count = tw->pending.count = tw->leaving.count = 0;
 }
 
 bool
@@ -341,7 +344,7 @@ world_stage_rows(World *w, u32 table_id, u32 owner, u32 n, RowId *ret_first, Err
         slot = world_get(w, sizeof *slot);
         if (!slot)
             return world_full(err);
-        *slot = (SlotDirShm){.block_id = block, .pub_link_epoch = NOT_LINKED, .kind = SLOT_STAGED};
+        *slot = (SlotDirShm){.block_id = block, .pub_link_epoch = NOT_LINKED, .pub_unlink_epoch = NOT_LINKED, .kind = SLOT_STAGED};
         if (owner >= tw->staged_capacity) {
             u64 old = tw->staged_capacity;
             tw->staged = world_grow_private(tw->staged, MAX(owner + 1, 8u), &tw->staged_capacity, sizeof *tw->staged);
@@ -388,7 +391,7 @@ world_cut_block(World *w, u32 table_id, u64 block, u32 rows)
 {
     TableWork *tw = world_work(w, table_id);
     SlotDirShm *slot = tw ? block_slot(tw, block) : NULL;
-    if (!slot || slot->kind == SLOT_OPEN || slot->kind == SLOT_SEALED)
+    if (!slot || (slot->kind != SLOT_CHAIN && slot->kind != SLOT_STAGED))
         return;
     slot->rows_applied = MIN(slot->rows_applied, rows);
     slot->rows_taken = slot->rows_applied;
@@ -416,17 +419,20 @@ world_block_rows(World *w, u32 table_id, u64 block)
 
 /* ---- sealing ---- */
 
-/* Bits of null bytes; NULL when no row is NULL. */
-static const u64 *
-null_bits(World *w, const u8 *bytes, u32 rows, u32 *ret_count)
+/* Bits of null bytes; *ret NULL when no row is NULL. false: no memory. */
+static bool
+null_bits(World *w, const u8 *bytes, u32 rows, bool must, const u64 **ret, u32 *ret_count)
 {
     u32 count = 0;
     for (u32 i = 0; i < rows; i++)
         count += bytes[i];
     *ret_count = count;
+    *ret = NULL;
     if (!count)
-        return NULL;
-    u64 *bits = world_must(w, BITMAP_BYTES);
+        return true;
+    u64 *bits = world_take(w, BITMAP_BYTES, must);
+    if (!bits)
+        return false;
     memset(bits, 0, BITMAP_BYTES);
     u32 i = 0;
     for (; i + 8 <= rows; i += 8) { /* eight bytes of 0 or 1: the product gathers them in its top byte */
@@ -435,7 +441,8 @@ null_bits(World *w, const u8 *bytes, u32 rows, u32 *ret_count)
     }
     for (; i < rows; i++)
         bits[i >> 6] |= (u64)bytes[i] << (i & 63);
-    return bits;
+    *ret = bits;
+    return true;
 }
 
 /* Loops over the rows that are not NULL; false when there is none or one is NaN. */
@@ -527,6 +534,17 @@ cut_array(World *w, const SliceShm *s, u32 rows)
     return cut;
 }
 
+bool
+block_seal_slice(World *w, SliceShm *s, const u8 *nulls, u32 rows, bool must)
+{
+    const u64 *bits = NULL;
+    if (nulls && !null_bits(w, nulls, rows, must, &bits, &s->null_count))
+        return false;
+    s->flags = minmax(s, nulls, rows) ? SLICE_MINMAX : 0;
+    s->nulls = bits;
+    return true;
+}
+
 void
 block_seal(World *w, TableWork *tw, SlotDirShm *slot)
 {
@@ -551,9 +569,7 @@ block_seal(World *w, TableWork *tw, SlotDirShm *slot)
     }
     for (u32 c = 0; c < b->column_count; c++) {
         SliceShm *s = &b->slices[c];
-        const u8 *nulls = s->nulls;
-        s->flags = minmax(s, nulls, rows) ? SLICE_MINMAX : 0;
-        s->nulls = nulls ? null_bits(w, nulls, rows, &s->null_count) : NULL;
+        ensure(block_seal_slice(w, s, s->nulls, rows, true));
         if (cut)
             s->data = cut_data[c];
     }
@@ -571,6 +587,27 @@ block_seal(World *w, TableWork *tw, SlotDirShm *slot)
     slot->rows_taken = rows;
     slot_list_add(&tw->pending, slot);
     world_mark_dirty(w, tw);
+}
+
+bool
+block_close_opens(World *w, TableWork *tw, bool must)
+{
+    for (u32 i = 0; i < tw->opens.count; i++)
+        if (tw->opens.slots[i]->rows_taken != tw->opens.slots[i]->rows_applied)
+            return false;
+    u64 promised = w->promised_seal_bytes;
+    w->promised_seal_bytes += tw->opens.count * seal_bytes(tw);
+    bool room = must || world_has_room(w, NULL);
+    w->promised_seal_bytes = promised;
+    while (room && tw->opens.count) {
+        SlotDirShm *slot = tw->opens.slots[0];
+        slot_list_remove(&tw->opens, 0);
+        if (slot->rows_applied)
+            block_seal(w, tw, slot);
+        else
+            block_slot_drop(w, tw, slot);
+    }
+    return room;
 }
 
 void

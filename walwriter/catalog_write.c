@@ -183,6 +183,7 @@ static void
 retire_table(World *w, TableWork *tw)
 {
     world_forget_table_lists(w, tw);
+    compact_forget_table(w, tw);
     block_forget_all(w, tw);
     walk_table(tw->t, retire_piece, w);
 }

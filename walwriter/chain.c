@@ -283,6 +283,18 @@ chain_deletes(const Chain *c, u32 table_id, RowId id)
 }
 
 bool
+chain_touches_block(const Chain *c, u32 table_id, u64 block)
+{
+    for (u32 i = 0; i < c->layer_count; i++)
+        for (u32 t = 0; t < c->layers[i].table_count; t++) {
+            const LayerTable *l = &c->layers[i].tables[t];
+            if (l->table_id == table_id && (rowset_has_block(&l->deletes, block) || rowset_has_block(&l->clashes, block)))
+                return true;
+        }
+    return false;
+}
+
+bool
 chain_note_deletes(Chain *c, const PartView *p, bool *ret_repeated, Error *err)
 {
     LayerTable *t = chain_layer_table(c, p->table_id);

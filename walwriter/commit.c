@@ -178,6 +178,16 @@ commit_frame(Writer *w, const Tx *tx, const u8 *frame, u32 len)
     return lsn;
 }
 
+Lsn
+commit_own_frame(Writer *w, const u8 *frame, u32 len)
+{
+    Lsn lsn = add_frame(w, frame, len);
+    Group *g = group_of(w, w->next_tag);
+    ensure(g->count < g->capacity);
+    g->items[g->count++] = (GroupItem){w->slot_count, true};
+    return lsn;
+}
+
 /* Tell recovery that it need not keep the chain. Losing this record costs memory of a recovery, nothing else. */
 static void
 log_abort(Writer *w, u64 chain_id)
@@ -455,8 +465,12 @@ group_durable(Writer *w, Group *g)
     WriterShm *shm = w->shm->writer;
     u64 version = 0;
     FAULT(WAL_AFTER_DURABLE);
+    bool compacted = false;
     for (u32 i = 0; i < g->count; i++)
-        if (g->items[i].commit) {
+        if (g->items[i].slot == w->slot_count) {
+            version = compact_durable(w);
+            compacted = true;
+        } else if (g->items[i].commit) {
             Tx *tx = &w->txs[g->items[i].slot];
             apply(w, tx);
             version = tx->lsn;
@@ -464,9 +478,12 @@ group_durable(Writer *w, Group *g)
     FAULT(WAL_AFTER_APPLY);
     if (version)
         world_publish(w->world, version);
+    w->compactor.hungry |= version && !compacted;
     FAULT(WAL_AFTER_PUBLISH);
+    if (compacted)
+        compact_published(w);
     for (u32 i = 0; i < g->count; i++) {
-        if (!g->items[i].commit)
+        if (!g->items[i].commit || g->items[i].slot == w->slot_count)
             continue;
         Tx *tx = &w->txs[g->items[i].slot];
         bool gone = tx->abandoned;
@@ -489,6 +506,10 @@ group_failed(Writer *w, Group *g, ErrCode code, bool unknown)
 {
     Error err;
     for (u32 i = 0; i < g->count; i++) {
+        if (g->items[i].slot == w->slot_count) {
+            compact_failed(w);
+            continue;
+        }
         Tx *tx = &w->txs[g->items[i].slot];
         bool commit = g->items[i].commit, parked = tx->state == TX_PARKED;
         if (!commit && (!tx->chain || tx->state == TX_LOGGED))
@@ -546,6 +567,7 @@ commit_try_resume(Writer *w, u64 now_ns)
     w->stopped = ERR_NONE;
     w->full = false;
     publish_u32(&w->shm->writer->pub_writes_stopped, ERR_NONE);
+    compact_log_again(w);
 }
 
 /* ---- answers ---- */

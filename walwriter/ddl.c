@@ -99,6 +99,8 @@ static Judged
 take(const Ask *a, LockTag tag, LockMode mode)
 {
     LockHold *h;
+    if (tag.space == LOCK_TABLE && mode == LOCK_TABLE_ACCESS_EXCLUSIVE)
+        compact_step_aside(a->w, tag.table_id);
     switch (locks_take(a->w->locks, a->tx->slot, tag, mode, &h)) {
     case LOCK_BUSY: return judge_park(a->w, tag, mode);
     case LOCK_NO_MEMORY: error_set(a->err, ERR_OUT_OF_MEMORY, "out of memory"); return JUDGED_ERROR;

@@ -247,7 +247,9 @@ world_row_state(World *w, u32 table_id, RowId id)
 {
     TableWork *tw = world_work(w, table_id);
     const SlotDirShm *slot = tw ? block_slot(tw, ROW_BLOCK(id)) : NULL;
-    if (!slot || ROW_OFFSET(id) >= slot->rows_applied)
+    if (slot && slot->kind == SLOT_MOVED)
+        return ROW_DELETED; /* under this id */
+    if (!slot || slot->kind == SLOT_TARGET || ROW_OFFSET(id) >= slot->rows_applied)
         return ROW_NONE;
     if (slot->kind == SLOT_CHAIN || slot->kind == SLOT_STAGED)
         return ROW_STAGED;

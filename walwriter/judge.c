@@ -85,6 +85,8 @@ lock_table(Writer *w, Tx *tx, u32 table_id, Error *err)
     LockHold *h;
     LockTag tag = {table_id, LOCK_TABLE, 0, 0};
     LockMode mode = tx->flags & REQ_FLAG_TABLE_LOCK ? LOCK_TABLE_EXCLUSIVE : LOCK_TABLE_ROW_EXCLUSIVE;
+    if (mode == LOCK_TABLE_EXCLUSIVE)
+        compact_step_aside(w, table_id);
     switch (locks_take(w->locks, tx->slot, tag, mode, &h)) {
     case LOCK_GRANTED: return JUDGED_YES;
     case LOCK_BUSY: return judge_park(w, tag, mode);
@@ -129,6 +131,27 @@ is_own(Writer *w, const Tx *tx, u32 table_id, RowId id)
     return ROW_BLOCK(id) == (STAGED_BLOCK | tx->slot) && world_row_state(w->world, table_id, id) == ROW_STAGED;
 }
 
+/* Others see them under the new ids only, and so does the transaction's next statement at READ COMMITTED, whose deletes must not be of rows that it does not
+ * see: it runs this one again. */
+Judged
+judge_moved_rows(Writer *w, Tx *tx)
+{
+    bool any = false;
+    for (u32 i = 0; i < tx->part_count && world_any_moved(w->world); i++) {
+        PartView *p = &tx->parts[i];
+        for (u32 k = 0; p->kind != PART_INSERT && k < p->row_count; k++) {
+            RowId id = world_moved_row(w->world, p->table_id, p->old_rows[k]);
+            if (id == p->old_rows[k])
+                continue;
+            put_le64(judge_part_bytes(p) + PART_HEAD_BYTES + (size_t)k * 8, id);
+            any = true;
+        }
+    }
+    for (u32 i = 0; i < tx->read_count && world_any_moved(w->world); i++)
+        tx->reads[i].found = world_moved_row(w->world, tx->reads[i].table_id, tx->reads[i].found);
+    return any && (tx->flags & REQ_FLAG_NEWEST_ROWS) ? JUDGED_RETRY : JUDGED_YES;
+}
+
 /* The newest live successor of a row that is gone, 0 when it is not known. */
 static RowId
 find_successor(Writer *w, u32 table_id, RowId id)
@@ -137,7 +160,7 @@ find_successor(Writer *w, u32 table_id, RowId id)
         const Forward *f = &w->forward[hash_u64(id ^ table_id) % FORWARD_PLACES];
         if (f->table_id != table_id || f->from != id)
             return 0;
-        id = f->to;
+        id = world_moved_row(w->world, table_id, f->to);
         if (world_row_state(w->world, table_id, id) == ROW_LIVE)
             return id;
     }
@@ -176,6 +199,8 @@ judge_lock_row(Writer *w, Tx *tx, u32 table_id, RowId id, LockMode mode, bool *r
     if (bulk != UINT32_MAX)
         return judge_park_on_owner(w, bulk);
     LockTag tag = {table_id, LOCK_ROW, 0, id};
+    if (compact_waits_for(w, table_id, ROW_BLOCK(id)) && !locks_find(w->locks, tx->slot, tag))
+        return judge_park_on_owner(w, w->slot_count);
     switch (locks_take(w->locks, tx->slot, tag, mode, ret_hold)) {
     case LOCK_BUSY: return judge_park(w, tag, mode);
     case LOCK_NO_MEMORY: return judge_no_memory(err);
@@ -246,6 +271,8 @@ judge_bulk_row(Writer *w, Tx *tx, RowSet *rows, bool others, u32 table_id, RowId
     if (holds_bulk(tx, table_id, id))
         return JUDGED_YES;
     LockTag tag = {table_id, LOCK_ROW, 0, id};
+    if (compact_waits_for(w, table_id, ROW_BLOCK(id)))
+        return judge_park_on_owner(w, w->slot_count);
     if (others && locks_conflict(w->locks, tx->slot, tag, LOCK_FOR_UPDATE))
         return judge_park(w, tag, LOCK_FOR_UPDATE);
     u32 bulk = judge_bulk_owner(w, tx, table_id, id);
@@ -402,7 +429,9 @@ judge_parts(Writer *w, Tx *tx, Error *err)
         return JUDGED_ERROR;
     }
     locks_set_ordinal(w->locks, tx->slot, tx->ordinal);
-    j = reads_judge(w, tx, err);
+    j = judge_moved_rows(w, tx);
+    if (j == JUDGED_YES)
+        j = reads_judge(w, tx, err);
     if (j != JUDGED_YES)
         return j;
     if (tx->change_count)

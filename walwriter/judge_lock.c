@@ -142,8 +142,10 @@ take_table(Writer *w, Tx *tx, const Ask *a, LockMode mode, Error *err)
 {
     LockHold *h;
     LockTag tag = {a->table_id, LOCK_TABLE, 0, 0};
+    if (mode >= LOCK_TABLE_EXCLUSIVE)
+        compact_step_aside(w, a->table_id);
     switch (locks_take(w->locks, tx->slot, tag, mode, &h)) {
-    case LOCK_BUSY: return a->kind == BOX_LOCK_TABLE_RECORD && a->wait == LOCK_NOWAIT ? not_available(w, tx, a, err) : judge_park(w, tag, mode);
+    case LOCK_BUSY: return a->kind == BOX_LOCK_TABLE_RECORD && a->wait == LOCK_NOWAIT && !compact_holds(w, a->table_id) ? not_available(w, tx, a, err) : judge_park(w, tag, mode);
     case LOCK_NO_MEMORY: return judge_no_memory(err);
     case LOCK_GRANTED: break;
     }
@@ -178,9 +180,11 @@ static Judged
 judge_rows(Writer *w, Tx *tx, const Ask *a, Error *err)
 {
     u64 bits[BOX_LOCK_ROWS / 64] = {0};
+    if (a->wait != LOCK_WAIT)
+        compact_step_aside(w, a->table_id);
     bool any_gone = false, skips_gone = a->wait == LOCK_SKIP && (tx->flags & REQ_FLAG_TABLE_LOCK);
     for (u32 i = 0; i < a->row_count; i++) {
-        RowId id = get_le64(a->rows + 8ull * i);
+        RowId id = world_moved_row(w->world, a->table_id, get_le64(a->rows + 8ull * i));
         LockHold *h;
         bool gone = false;
         Judged j = is_own_row(tx, a->table_id, id) ? JUDGED_YES : judge_lock_row(w, tx, a->table_id, id, a->mode, &gone, &h, err);
@@ -273,6 +277,8 @@ static bool
 list_entry(void *ctx, const LockEntry *e)
 {
     Listing *l = ctx;
+    if (e->owner >= l->w->slot_count)
+        return true; /* the compactor, which nobody can do anything about */
     bool many = e->granted && (e->tag.space == LOCK_ROW || e->tag.space == LOCK_KEY);
     if (many != l->many)
         return true;

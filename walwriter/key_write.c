@@ -21,6 +21,8 @@ keep_key(void *ctx, u64 id)
     const SlotDirShm *slot = block_slot(k->tw, ROW_BLOCK(id));
     if (!slot)
         return false;
+    if (slot->kind == SLOT_MOVED) /* its rows are found by older pins, until they are freed */
+        return slot->pub_block != NULL;
     return !slot->pub_bits || !world_row_over(k->w, k->tw, slot, ROW_OFFSET(id));
 }
 
@@ -139,7 +141,7 @@ world_key_each(World *w, u32 table_id, u32 key, const PartView *p, u32 i, bool (
     u64 id;
     while (index_next(&c, &id)) {
         const SlotDirShm *slot = block_slot(tw, ROW_BLOCK(id));
-        if (!slot || ROW_OFFSET(id) >= slot->rows_applied)
+        if (!slot || slot->kind == SLOT_MOVED || ROW_OFFSET(id) >= slot->rows_applied)
             continue;
         if (key_stored_equal(slot->pub_block, &tw->t->def->keys[key], ROW_OFFSET(id), e.at) && !visit(ctx, id))
             return;
@@ -218,6 +220,20 @@ key_reserve_part(World *w, TableWork *tw, const PartView *p, Error *err)
                 return world_full(err);
         }
     }
+    return true;
+}
+
+bool
+key_reserve_rows(World *w, TableWork *tw, const SlotDirShm *slot, u32 first, u32 count)
+{
+    KeepContext keep = {w, tw};
+    for (u32 key = 0; key < tw->t->def->key_count; key++)
+        for (u32 i = first; i < first + count; i++) {
+            u64 hash;
+            if (key_hash_stored(slot->pub_block, &tw->t->def->keys[key], i, &hash) &&
+                !index_reserve(w, &tw->t->keys[key], hash, true, false, keep_key, &keep))
+                return false;
+        }
     return true;
 }
 

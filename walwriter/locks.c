@@ -18,7 +18,7 @@
 
 #include <stdlib.h>
 
-enum { NOBODY = UINT32_MAX, SLAB_PIECES = 512, FIRST_BUCKETS = 1024, SPACES = LOCK_ADVISORY + 1 };
+enum { NOBODY = UINT32_MAX, SLAB_PIECES = 512, FIRST_BUCKETS = 1024, BLOCK_COUNTS = 16384, SPACES = LOCK_ADVISORY + 1 };
 
 struct Lock {
     LockTag tag;
@@ -53,6 +53,7 @@ struct Locks {
     u32 owner_count, waiting, search;
     u32 *stack;            /* owner_count entries, for the search */
     Owner *owners;
+    u32 block_counts[BLOCK_COUNTS]; /* locks of rows, by a hash of table and block */
 };
 
 static u64
@@ -201,12 +202,26 @@ find_lock(const Locks *l, LockTag tag)
     return k;
 }
 
+static u32
+block_place(u32 table_id, u64 block)
+{
+    return (u32)hash_u64(block << 32 ^ table_id) % BLOCK_COUNTS;
+}
+
+bool
+locks_block_busy(const Locks *l, u32 table_id, u64 block)
+{
+    return l->block_counts[block_place(table_id, block)] > 0;
+}
+
 static void
 link_lock(Locks *l, Lock *k)
 {
     Lock **at = &l->buckets[tag_hash(k->tag) & l->bucket_mask];
     k->next_in_bucket = *at;
     *at = k;
+    if (k->tag.space == LOCK_ROW)
+        l->block_counts[block_place(k->tag.table_id, k->tag.id >> 16)]++;
 }
 
 static void
@@ -216,6 +231,8 @@ unlink_lock(Locks *l, Lock *k)
     while (*at != k)
         at = &(*at)->next_in_bucket;
     *at = k->next_in_bucket;
+    if (k->tag.space == LOCK_ROW)
+        l->block_counts[block_place(k->tag.table_id, k->tag.id >> 16)]--;
 }
 
 static void

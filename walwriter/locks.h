@@ -92,5 +92,7 @@ u32 locks_held_count(const Locks *l, u32 owner);                   /* all spaces
 u64 locks_space_count(const Locks *l, LockSpace space);            /* holds in a space, all owners */
 u64 locks_owner_count(const Locks *l, u32 owner, LockSpace space); /* an owner's holds in a space */
 u32 locks_waiting_count(const Locks *l);
+/* Somebody may hold a row of that block, or wait for it; false: certainly nobody. */
+bool locks_block_busy(const Locks *l, u32 table_id, u64 block);
 
 #endif

@@ -190,7 +190,7 @@ range_room(World *w, TableWork *tw, RowId first, u32 count, Error *err)
         slot = block_slot_new(w, tw, block, SLOT_OPEN, false);
     if (!slot)
         return world_full(err);
-    if (slot->kind == SLOT_SEALED)
+    if (slot->kind == SLOT_SEALED || slot->kind == SLOT_MOVED)
         return true; /* applied before */
     return block_room(w, tw, slot, (u32)end, false) || world_full(err);
 }
@@ -308,6 +308,21 @@ write_column(const World *w, const PartView *p, const PartColumn *pc, const Bloc
         memset(slice_null_bytes(b, c, r.to), 0, r.count);
 }
 
+/* A successor that replays a chain meets rows that were changed and taken back again, and compacted away since: what becomes of them is taken back, too. */
+static void
+copy_nothing(const BlockShm *b, const PartView *p, u32 to, u32 n)
+{
+    for (u32 c = 0, changed = 0; c < b->column_count; c++) {
+        if (changed < p->column_count && p->columns[changed].column == c) {
+            changed++;
+            continue;
+        }
+        memset(slice_bytes(b, c, to), 0, (u64)n * b->slices[c].width);
+        if (b->slices[c].nulls)
+            memset(slice_null_bytes(b, c, to), 0, n);
+    }
+}
+
 /* The unchanged columns of an UPDATE, from the old rows: for each run of old rows of one block column by column. */
 static void
 copy_unchanged(World *w, const TableWork *tw, const PartView *p, const BlockShm *b, RowRun r)
@@ -319,8 +334,12 @@ copy_unchanged(World *w, const TableWork *tw, const PartView *p, const BlockShm 
         while (i + n < r.count && ROW_BLOCK(p->old_rows[r.from + i + n]) == block)
             n++;
         const SlotDirShm *slot = block_slot(tw, block);
-        ensure(slot);
-        const BlockShm *old = slot->pub_block;
+        const BlockShm *old = slot ? slot->pub_block : NULL;
+        if (!old) {
+            copy_nothing(b, p, r.to + i, n);
+            i += n;
+            continue;
+        }
         const u64 *rows = p->old_rows + r.from + i;
         for (u32 c = 0, changed = 0; c < b->column_count; c++) {
             if (changed < p->column_count && p->columns[changed].column == c) {
@@ -372,7 +391,7 @@ apply_run(World *w, TableWork *tw, const PartView *p, RowId first, RowRun r)
 {
     SlotDirShm *slot = block_slot(tw, ROW_BLOCK(first));
     ensure(slot);
-    if (slot->kind == SLOT_SEALED)
+    if (slot->kind == SLOT_SEALED || slot->kind == SLOT_MOVED)
         return;
     if (r.to < slot->rows_published) { /* published before: replay */
         u32 done = MIN(slot->rows_published - r.to, r.count);

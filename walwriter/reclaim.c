@@ -377,6 +377,7 @@ world_reclaim(World *w)
         alloc_release(w->alloc);
     }
     drop_old_lists(w);
+    compact_release(w);
     bool more = free_retired(w);
     free_stuck(w);
     more |= alloc_punch(w->alloc, EMPTY_EXTENTS_KEPT, RECLAIM_HOLES);
@@ -389,7 +390,7 @@ world_reclaim(World *w)
 bool
 world_has_retired(const World *w)
 {
-    return w->retired.count || w->stuck.count || w->quarantine_epoch;
+    return w->retired.count || w->stuck.count || w->moved.count || w->quarantine_epoch;
 }
 
 bool

@@ -41,6 +41,7 @@ typedef struct Replay {
     PartColumn *columns;
     u32 part_capacity, column_capacity;
     Arena *arena;
+    CompactRecord compact; /* of the frame in work */
 } Replay;
 
 static bool
@@ -80,6 +81,7 @@ typedef struct Frame {
     UndoRecord undo;
     CommitRecord commit;
     u32 part_count;
+    bool has_compact;
     const u8 *data;
     u32 len;
 } Frame;
@@ -128,6 +130,9 @@ decode_record(Replay *r, Frame *f, const Record *rec, u32 *part, u32 *column, Er
         f->has_chain = true;
         f->chain_id = chain.chain_id;
         return true;
+    case WAL_COMPACT:
+        f->has_compact = true;
+        return compact_decode(rec->payload, rec->len, &r->compact) || corrupt(err, f->lsn, "compaction");
     case WAL_UNDO:
         f->has_undo = true;
         return undo_decode(rec->payload, rec->len, &f->undo) || corrupt(err, f->lsn, "undo");
@@ -281,6 +286,8 @@ replay_single(Replay *r, const Frame *f, Error *err)
 {
     const u8 *at = f->data;
     bool bad;
+    if (f->has_compact)
+        return world_compact_replay(r->world, &r->compact, r->take_over, r->version, err);
     for (Record rec; record_next(&at, f->data + f->len, &rec, &bad);)
         if (ddl_is_catalog(rec.kind) && !replay_catalog(r, &rec, err))
             return false;
@@ -411,7 +418,7 @@ replay_frame(void *ctx, Lsn lsn, const u8 *data, u32 len, Error *err)
     if (!f.has_commit)
         return true;
     r->version = lsn;
-    r->out->transactions++;
+    r->out->transactions += !f.has_compact;
     r->unpublished++;
     FAULT(RECOVER_MIDDLE);
     publish_some(r);

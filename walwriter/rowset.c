@@ -88,6 +88,12 @@ rowset_move(RowSet *to, RowSet *from)
 }
 
 bool
+rowset_has_block(const RowSet *s, u64 block)
+{
+    return s->place_count && find_place(s->places, s->place_count, block)->bits;
+}
+
+bool
 rowset_has(const RowSet *s, RowId id)
 {
     if (s->block_count == 0)

@@ -24,6 +24,7 @@ MUST_CHECK bool rowset_add(RowSet *s, RowId id, bool *ret_added);
 /* All rows of `from` come into `to`, by moving what can be moved; `from` is empty afterwards. false: no memory, some may have moved. */
 MUST_CHECK bool rowset_move(RowSet *to, RowSet *from);
 bool rowset_has(const RowSet *s, RowId id);
+bool rowset_has_block(const RowSet *s, u64 block); /* a row of it */
 /* The rows of one place (0 .. place_count-1), ascending; `to` has room for BLOCK_ROWS. 0: the place is empty. */
 u32 rowset_block(const RowSet *s, u32 place, RowId *to);
 /* Every row of `a` is in `b`; else *ret_missing is one that is not. */

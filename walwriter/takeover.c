@@ -26,6 +26,13 @@ take_slot(World *w, TableWork *tw, SlotDirShm **at)
         publish_ptr(at, (SlotDirShm *)NULL);
         return;
     }
+    if (s->pub_unlink_epoch <= w->published->epoch) { /* compacted: older pins may need it */
+        s->kind = SLOT_MOVED;
+        compact_note_moved(w, tw, s);
+        return;
+    }
+    publish_u64(&s->pub_unlink_epoch, NOT_LINKED); /* compacted, but not published as such: the replay does it again */
+    publish_ptr(&s->pub_map, (const RowMapShm *)NULL);
     bool open = s->block_id == tw->t->open_block;
     s->rows_published = open ? tw->t->open_rows : s->pub_block->row_count;
     s->rows_applied = s->pub_block->sealed ? s->pub_block->row_count : s->rows_published;

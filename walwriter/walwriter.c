@@ -38,7 +38,7 @@ make_state(Writer *w, Shm *shm)
 {
     w->shm = shm;
     w->slot_count = shm->slot_count;
-    w->locks = locks_new(w->slot_count);
+    w->locks = locks_new(w->slot_count + 1); /* and the compactor */
     w->txs = calloc(w->slot_count, sizeof(Tx));
     w->ready = calloc(w->slot_count, sizeof(u32));
     w->answered = calloc(w->slot_count, sizeof(u32));
@@ -228,6 +228,8 @@ open_all(Writer *w, const WriterOptions *o, Error *err)
     if (ok) {
         if (!o->take_over)
             o->shm->writer->first_lsn = wal_next_lsn(w->wal);
+        w->compactor.dead_percent = o->compact_dead_percent;
+        w->compactor.dead_rows = o->compact_dead_rows;
         w->next_chain = wal_next_lsn(w->wal);
         w->next_tag = w->oldest_tag = 1;
         w->group_limit = (u32)MIN((u64)GROUP_LIMIT_BYTES, o->segment_bytes - SEGMENT_MARGIN_BYTES);
@@ -252,6 +254,7 @@ free_all(Writer *w)
             rowset_clear(&w->txs[i].bulk[b].rows);
         tx_done(&w->txs[i]);
     }
+    compact_done(w);
     for (u32 g = 0; g < GROUP_RING; g++)
         free(w->groups[g].items);
     if (w->wal)
@@ -302,6 +305,7 @@ next_deadline_ns(const Writer *w, u64 now_ns)
         at = MIN(at, w->seal_at_ns);
     if (world_has_retired(w->world))
         at = MIN(at, w->reclaim_at_ns);
+    at = MIN(at, compact_deadline_ns(w, now_ns));
     return MAX(at, now_ns + 1);
 }
 
@@ -383,6 +387,7 @@ writer_turn(Writer *w)
     intake_ready(w);
     if (!w->stopping)
         intake_scan(w);
+    compact_turn(w, now_ns);
     snapshot_turn(w);
     commit_submit(w);
     answer_flush(w);
@@ -395,6 +400,7 @@ void
 writer_close(Writer *w)
 {
     w->stopping = true;
+    compact_stop(w);
     while (wal_in_flight(w->wal) > 0)
         writer_turn(w);
     if (!w->stopped && wal_seal(w->wal) != 0)
@@ -431,7 +437,9 @@ walwriter_main(Boot *boot)
         say_fatal("cannot attach to shared memory: %s", strerror(-failed));
     WriterOptions o = {.shm = &boot->shm, .wal_dir_fd = boot->wal_dir_fd, .snap_dir_fd = boot->snap_dir_fd, .database_id = boot->database_id,
                        .segment_bytes = (u64)conf_int(&boot->conf, wal_segment_size), .snapshot_bytes = (u64)conf_int(&boot->conf, max_wal_size),
-                       .engine = wanted_engine(&boot->conf), .take_over = boot->take_over, .log_begun = boot->log_begun, .root_password = boot->root_password};
+                       .engine = wanted_engine(&boot->conf), .take_over = boot->take_over, .log_begun = boot->log_begun, .root_password = boot->root_password,
+                       .compact_dead_percent = (u32)conf_int(&boot->conf, compact_dead_percent),
+                       .compact_dead_rows = (u32)conf_int(&boot->conf, compact_dead_rows)};
     bool ok = writer_open(&o, &w, &err);
     sodium_memzero(boot->root_password, sizeof boot->root_password);
     if (!ok)

@@ -61,6 +61,7 @@ free_work(TableWork *tw)
 {
     free(tw->opens.slots);
     free(tw->pending.slots);
+    free(tw->leaving.slots);
     free(tw->staged);
     free(tw->births);
     free(tw);
@@ -179,6 +180,7 @@ world_close(World *w)
     free(w->stuck.items);
     free(w->history.items);
     free(w->listed.items);
+    free(w->moved.items);
     free(w->memo.starts);
     free(w->memo.offsets);
     free(w->memo.codes);
@@ -193,9 +195,10 @@ world_close(World *w)
 static void
 link_slot(World *w, TableWork *tw, SlotDirShm *slot, u64 epoch)
 {
-    if (slot->rows_applied > slot->rows_published)
-        world_note_birth(w, tw, ROW_ID(slot->block_id, slot->rows_published), w->next.version);
-    tw->row_count += slot->rows_applied - slot->rows_published;
+    u32 before = slot->pub_link_epoch == NOT_LINKED ? 0 : slot->rows_published; /* a compaction's target counts as published before */
+    if (slot->rows_applied > before)
+        world_note_birth(w, tw, ROW_ID(slot->block_id, before), w->next.version);
+    tw->row_count += slot->rows_applied - before;
     slot->rows_published = slot->rows_applied;
     if (slot->pub_link_epoch == NOT_LINKED)
         publish_u64(&slot->pub_link_epoch, epoch);
@@ -208,6 +211,9 @@ publish_table(World *w, TableWork *tw, u64 epoch)
     for (u32 i = 0; i < tw->pending.count; i++)
         link_slot(w, tw, tw->pending.slots[i], epoch);
     tw->pending.count = 0;
+    for (u32 i = 0; i < tw->leaving.count; i++)
+        publish_u64(&tw->leaving.slots[i]->pub_unlink_epoch, epoch);
+    tw->leaving.count = 0;
     SlotDirShm *open = tw->opens.count && tw->opens.slots[0]->rows_applied ? tw->opens.slots[0] : NULL;
     if (open)
         link_slot(w, tw, open, epoch);

@@ -9,6 +9,7 @@
 #ifndef WORLD_H
 #define WORLD_H
 
+#include "common/disk/compact.h"
 #include "common/disk/part.h"
 #include "common/disk/snap.h"
 #include "common/shm/shm.h"
@@ -108,6 +109,37 @@ void world_apply_part(World *w, const PartView *p, u64 version);
 /* A chain's block: sealed with the rows it has and put into the table's directory (at commit), or thrown away (abort). */
 void world_link_block(World *w, u32 table_id, u64 block);
 void world_drop_block(World *w, u32 table_id, u64 block);
+
+/* ---- compaction: rows of blocks with many dead ones go to a new block (compact_choose.c, compact_world.c) ---- */
+typedef struct Compaction Compaction;
+typedef struct CompactRule {
+    u32 dead_percent;  /* a block with more deleted rows than that is worth it, */
+    u32 dead_rows;     /* and with at least so many */
+    bool wanted;       /* memory is short: look at everything */
+    bool (*is_busy)(void *ctx, u32 table_id, u64 block); /* somebody holds rows of it */
+    void *ctx;
+} CompactRule;
+/* The next blocks worth it, of one table. Looks at a bounded piece of the world; false: there are none in it (*ret_more: the search goes on). Blocks of small
+ * commits that are mostly dead are sealed on the way. */
+MUST_CHECK bool world_compact_choose(World *w, const CompactRule *rule, CompactRecord *ret, bool *ret_more);
+/* Of the record: table and sources; the target, 0: the next block; the rows, bits NULL: those that are alive. NULL: 53200. */
+Compaction *world_compact_begin(World *w, const CompactRecord *r, Error *err);
+/* A bounded piece of copying. false: 53200, the caller abandons. */
+MUST_CHECK bool world_compact_step(World *w, Compaction *c, bool *ret_done, Error *err);
+void world_compact_abandon(World *w, Compaction *c);
+void world_compact_free(World *w, Compaction *c); /* its private memory only */
+/* Done copying, and nobody holds a row of the sources: their rows have new ids from now on (world_moved_row). */
+MUST_CHECK bool world_compact_move(World *w, Compaction *c, Error *err);
+/* What is logged; points into `c`. */
+void world_compact_record(const Compaction *c, CompactRecord *ret);
+/* It is durable; frees `c`. */
+void world_compact_apply(World *w, Compaction *c);
+/* Recovery: everything at once. `version`: of the last commit applied, which is published when the sources are not. */
+MUST_CHECK bool world_compact_replay(World *w, const CompactRecord *r, bool take_over, u64 version, Error *err);
+/* What the row is called now; `id` itself when it did not move, or was dead then. */
+RowId world_moved_row(World *w, u32 table_id, RowId id);
+/* Any row might have moved: some blocks are kept for older pins. */
+bool world_any_moved(const World *w);
 
 /* ---- catalog ---- */
 /* A change takes at most CATALOG_PROMISE, one that makes nothing (a hidden table that is shown) CATALOG_PROMISE_LITTLE beside its definition. 0: it may go

@@ -47,6 +47,8 @@ typedef struct TableWork {
     u64 row_count, deleted_count, place_count;
     SlotList opens;     /* blocks of small commits that are not full, in the order their ids are taken; the first one is the open block */
     SlotList pending;   /* sealed since the last publish */
+    SlotList leaving;   /* compacted since the last publish */
+    u64 looked_deleted, looked_places; /* deleted_count and place_count when nothing was found to compact (compact_choose.c) */
     SlotDirShm **staged; /* by connection slot: the private block of its open transaction, NULL none */
     u64 staged_capacity;
     Birth *births;      /* by row id: which publish brought the rows from here to the next entry of the same block; since the oldest pin */
@@ -80,6 +82,15 @@ typedef struct RetiredQueue { Retired *items; u64 first, count, capacity; } Reti
 typedef struct HistoryQueue { History *items; u64 first, count, capacity; } HistoryQueue;
 typedef struct SlotQueue { SlotDirShm **items; u64 first, count, capacity; } SlotQueue;
 
+/* A compacted block, in its table's directory still. */
+typedef struct Moved {
+    SlotDirShm *slot;
+    DirShm *dir;
+    i64 wall_us;        /* when: transactions begun before know the old row ids */
+    u64 bytes;          /* of its rows, until they are freed */
+} Moved;
+typedef struct MovedQueue { Moved *items; u64 first, count, capacity; } MovedQueue;
+
 /* What was worked out about a part's texts: where each begins, and its code once known. Valid for the part with these columns only. */
 typedef struct PartMemo {
     const PartColumn *columns;
@@ -105,6 +116,9 @@ struct World {
     u64 retired_bytes;        /* in that queue */
     HistoryQueue history;     /* publishes since the oldest pin */
     SlotQueue listed;         /* slots with a delete list */
+    MovedQueue moved;         /* compacted blocks that older pins may need, in the order of their epochs */
+    u64 moved_bytes;          /* of rows of them */
+    u32 compact_table;        /* where the search for blocks to compact goes on */
     RetiredQueue stuck;       /* retired, but some pin needed them when they were looked at */
     u64 stuck_new, stuck_epoch; /* added since they were last looked at; the oldest pin then */
     u64 oldest_epoch, oldest_version; /* lower bounds over all pins */
@@ -160,8 +174,21 @@ SlotDirShm *block_slot(const TableWork *tw, u64 block); /* NULL when there is no
 void block_drop_staged(World *w, TableWork *tw, u64 owner);
 bool block_room(World *w, TableWork *tw, SlotDirShm *slot, u32 rows, bool must);
 void block_seal(World *w, TableWork *tw, SlotDirShm *slot);
+/* Null bytes (NULL: no row is NULL) become bits, min and max are worked out; the values are there. false: no memory. */
+bool block_seal_slice(World *w, SliceShm *s, const u8 *nulls, u32 rows, bool must);
+/* The blocks of small commits are sealed before they are full; the next rows get another one. Replay need not do it at the same time: ids come from the
+ * records. false: some rows of them are taken and not there yet, or no memory. */
+bool block_close_opens(World *w, TableWork *tw, bool must);
 void block_forget_all(World *w, TableWork *tw);
 void block_slot_drop(World *w, TableWork *tw, SlotDirShm *slot);
+
+/* ---- compaction (compact_world.c) ---- */
+/* The block, which its table's next publish takes out of its directory, waits until no pin is older than that. */
+void compact_note_moved(World *w, TableWork *tw, SlotDirShm *slot);
+/* Its table goes: what waits leaves the queue. */
+void compact_forget_table(World *w, const TableWork *tw);
+/* A bounded piece: what no pin needs any more is freed. */
+void compact_release(World *w);
 
 /* ---- delete state (delete_write.c) ---- */
 bool delete_reserve(World *w, TableWork *tw, const PartView *p, Error *err);
@@ -198,6 +225,8 @@ enum { INDEX_BULK_ENTRIES = 12000 }; /* of a range: one segment of the usual siz
 
 /* ---- keys (key_write.c) ---- */
 bool key_reserve_part(World *w, TableWork *tw, const PartView *p, Error *err);
+/* Room for the keys of rows that stand in a block, which are entered next. false: no memory. */
+bool key_reserve_rows(World *w, TableWork *tw, const SlotDirShm *slot, u32 first, u32 count);
 /* Keys of rows [first, first + count) of a block, already written. */
 void key_enter_rows(World *w, TableWork *tw, SlotDirShm *slot, u32 first, u32 count);
 

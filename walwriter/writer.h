@@ -133,6 +133,8 @@ MUST_CHECK bool chain_note_deletes(Chain *c, const PartView *p, bool *ret_repeat
 MUST_CHECK bool chain_empty(Chain *c, u32 table_id, u32 ordinal, Error *err);
 void chain_unempty(Chain *c, u32 ordinal); /* take back those after the ordinal */
 bool chain_deletes(const Chain *c, u32 table_id, RowId id);
+/* It deletes rows of the block, or has clashes of keys with them. */
+bool chain_touches_block(const Chain *c, u32 table_id, u64 block);
 bool chain_has_block(const Chain *c, u32 table_id, u64 block);
 /* Memory for the deletes, before the commit is logged. */
 MUST_CHECK bool chain_reserve(World *w, Chain *c, Error *err);
@@ -248,7 +250,7 @@ static inline u8 *tx_request(const Tx *tx) { return tx_kept(tx) + tx->kept_len; 
 
 /* ---- groups ---- */
 typedef struct GroupItem {
-    u32 slot;
+    u32 slot;    /* Writer.slot_count: the compactor */
     bool commit; /* else a part of a chain */
 } GroupItem;
 
@@ -258,6 +260,23 @@ typedef struct Group {
     u32 count, capacity;
     u64 begun_ns;
 } Group;
+
+/* ---- compaction (compact.c) ---- */
+/* MOVED: rows have new ids, and the record is to be logged. */
+typedef enum CompactPhase { COMPACT_IDLE, COMPACT_COPYING, COMPACT_WAITING, COMPACT_MOVED, COMPACT_LOGGED } CompactPhase;
+typedef struct Compactor {
+    CompactPhase phase;
+    u32 dead_percent, dead_rows; /* settings; dead_percent 0: it is off */
+    u32 failures;      /* attempts given up since one went well */
+    bool wanted;       /* memory is short */
+    bool hungry;       /* something was changed since nothing was found */
+    bool skipped;      /* this search passed over blocks that were busy */
+    u64 next_ns, deadline_ns, lsn;
+    Compaction *work;
+    u8 *frame;
+    u32 frame_len;
+    CompactRecord record; /* table and sources */
+} Compactor;
 
 typedef struct Forward { u32 table_id; RowId from, to; } Forward;
 
@@ -284,6 +303,7 @@ typedef struct Writer {
     u64 next_tag, oldest_tag;
     bool group_open;
     u32 group_limit;        /* payload bytes: a group fits a segment */
+    Compactor compactor;
     Forward forward[FORWARD_PLACES];
     u64 changed[CHANGED_PLACES]; /* LSN of the last logged change of the tables whose id falls here */
     u32 *answered;          /* slots whose answer is filled in but not published */
@@ -344,6 +364,27 @@ MUST_CHECK bool judge_take_rows(Writer *w, PartView *p, Error *err);
 static inline u8 *judge_part_bytes(const PartView *p) { return (u8 *)(uintptr_t)p->bytes; }
 /* Forget the own keys noted since there were `count`. */
 void judge_pop_keys(Tx *tx, u32 count);
+
+/* Rows that the request names by ids from before a compaction get their new ones. */
+Judged judge_moved_rows(Writer *w, Tx *tx);
+
+/* ---- compaction (compact.c) ---- */
+/* A bounded piece of it. */
+void compact_turn(Writer *w, u64 now_ns);
+u64 compact_deadline_ns(const Writer *w, u64 now_ns);
+/* Requests for rows of the block wait for the compactor (judge_park_on_owner of slot_count). */
+bool compact_waits_for(const Writer *w, u32 table_id, u64 block);
+/* Somebody wants the table for himself, or a row at once: what is not logged is given up. */
+void compact_step_aside(Writer *w, u32 table_id);
+bool compact_holds(const Writer *w, u32 table_id);
+/* Its group: durable, and applied; published; failed. */
+u64 compact_durable(Writer *w);
+void compact_published(Writer *w);
+void compact_failed(Writer *w);
+void compact_done(Writer *w);
+void compact_log_again(Writer *w);
+/* Nothing new is begun. */
+void compact_stop(Writer *w);
 
 /* ---- kept records (kept.c) ---- */
 /* Does the request fit a short transaction? */
@@ -430,6 +471,7 @@ void tx_granted(void *writer, u32 owner);
 /* A group that can take `bytes` more; false: as many as may be are in flight. */
 MUST_CHECK bool commit_room(Writer *w, u32 bytes);
 /* Into the open group: commit_room said that it fits. It is the transaction's: a group that fails loses it. */
+Lsn commit_own_frame(Writer *w, const u8 *frame, u32 len); /* the compactor's */
 Lsn commit_frame(Writer *w, const Tx *tx, const u8 *frame, u32 len);
 /* Log a judged request: parts are staged and answered at once, commits wait for the group. */
 void commit_add(Writer *w, Tx *tx);
@@ -488,6 +530,7 @@ typedef struct WriterOptions {
     u64 segment_bytes, snapshot_bytes; /* snapshot_bytes 0: the default */
     IoEngineKind engine;
     bool take_over;
+    u32 compact_dead_percent, compact_dead_rows; /* settings; 0 percent: no compaction */
     bool log_begun;      /* an empty log is a lost one */
     char *root_password; /* wiped; empty: none */
 } WriterOptions;

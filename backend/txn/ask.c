@@ -43,6 +43,8 @@ ask_post(Txn *t, ReqKind kind, u32 flags, u32 len, u32 records)
         flags |= REQ_FLAG_TABLE_LOCK;
     if (t->isolation != TXN_READ_COMMITTED)
         flags |= REQ_FLAG_SNAPSHOT;
+    else if (t->block && kind == REQ_PART)
+        flags |= REQ_FLAG_NEWEST_ROWS;
     b->req_kind = kind;
     b->req_len = len;
     relax_store_u32(&b->req_generation, t->generation);

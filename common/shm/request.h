@@ -31,6 +31,7 @@ typedef enum ReqKind {
 enum {
     REQ_FLAG_TABLE_LOCK = 1,     /* after three RETRYs: take the table's write lock first; LOCK with SKIP: pass over rows that are gone */
     REQ_FLAG_SNAPSHOT = 2,       /* REPEATABLE READ: a row changed since req_version is 40001, not RETRY */
+    REQ_FLAG_NEWEST_ROWS = 8,    /* READ COMMITTED in a block: rows that were compacted since req_version are RETRY */
     REQ_FLAG_STATEMENT_ENDS = 4, /* PART: the statement's last one, its keys are settled now */
 };
 

@@ -15,7 +15,7 @@
 #include "common/shm/publish.h"
 #include "common/store/store.h"
 
-enum { WORLD_LAYOUT = 1, EXTENT_BYTES = 2 << 20, TREE_FANOUT = 64, TREE_BITS = 6 };
+enum { WORLD_LAYOUT = 2, EXTENT_BYTES = 2 << 20, TREE_FANOUT = 64, TREE_BITS = 6 };
 #define WORLD_MAGIC 0x31646c726f776767ull /* "ggworld1" */
 #define NO_BLOCK UINT64_MAX
 #define NOT_LINKED UINT64_MAX
@@ -95,9 +95,18 @@ typedef struct DeleteListShm {
     DeleteEntryShm entries[];
 } DeleteListShm;
 
+/* Where the rows of a compacted block went: those with a bit, in order, to offset `first` and on of the target block. */
+typedef struct RowMapShm {
+    u64 target; /* block id */
+    u32 first, word_count;
+    u64 bits[]; /* word_count words; behind them word_count u16: how many bits stand before each word */
+} RowMapShm;
+
 struct SlotDirShm {
     u64 block_id;
     u64 pub_link_epoch;      /* visible to tables of this epoch or newer; NOT_LINKED until then */
+    u64 pub_unlink_epoch;    /* and no more to those of this epoch or newer: it was compacted; NOT_LINKED until then */
+    const RowMapShm *pub_map; /* set before pub_unlink_epoch; NULL: no row is left */
     const BlockShm *pub_block;
     u64 pub_newest_delete;   /* version; 0 = none. Stored before the list, the list before the bits. */
     u64 *pub_bits;           /* BLOCK_WORDS words, 1 = deleted; NULL until the first delete */
@@ -108,8 +117,9 @@ struct SlotDirShm {
     u32 kind;                /* SLOT_… */
     u64 promised_bytes;
 };
-enum { SLOT_OPEN = 1, SLOT_CHAIN = 2, SLOT_SEALED = 3, SLOT_STAGED = 4 }; /* STAGED: in no directory, see STAGED_BLOCK */
-_Static_assert(sizeof(SlotDirShm) == 80, "SlotDirShm");
+/* STAGED: in no directory, see STAGED_BLOCK. TARGET: being filled by a compaction. MOVED: its rows have other ids now; kept for older pins. */
+enum { SLOT_OPEN = 1, SLOT_CHAIN = 2, SLOT_SEALED = 3, SLOT_STAGED = 4, SLOT_TARGET = 5, SLOT_MOVED = 6 };
+_Static_assert(sizeof(SlotDirShm) == 96, "SlotDirShm");
 
 /* ---- the directory of a table: block id -> slot ---- */
 /* Chunk sizes 4, 8, … 512, 512, …: a small table stays small, and nothing is copied but the array of chunk pointers. */
@@ -228,6 +238,7 @@ struct TableShm {
 static inline u64 block_bytes(u32 columns) { return sizeof(BlockShm) + (u64)columns * sizeof(SliceShm); }
 static inline u64 list_bytes(u32 capacity) { return sizeof(DeleteListShm) + (u64)capacity * sizeof(DeleteEntryShm); }
 static inline u64 segment_bytes(u32 line_bits) { return sizeof(IndexSegmentShm) + ((u64)sizeof(IndexLineShm) << line_bits); }
+static inline u64 row_map_bytes(u32 words) { return sizeof(RowMapShm) + (u64)words * (sizeof(u64) + sizeof(u16)); }
 static inline u64 index_dir_bytes(u32 depth) { return sizeof(IndexDirShm) + (sizeof(IndexSegmentShm *) << depth); }
 static inline u64 roles_bytes(u32 count) { return sizeof(RolesShm) + (u64)count * sizeof(RoleDef *); }
 static inline u64 role_bytes(const RoleDef *r) { return sizeof(RoleDef) + r->name.len; }
@@ -248,6 +259,14 @@ void walk_root(const Root *root, PieceVisit each, void *ctx);
 /* block_view of the table as the world has it. */
 bool table_block_view(const TableShm *t, u32 place, BlockView *ret);
 u64 shape_defs_hash(void);
+/* Whether a table of that epoch has the slot's block. */
+static inline bool
+slot_seen_at(const SlotDirShm *s, u64 epoch)
+{
+    return observe_u64(&s->pub_link_epoch) <= epoch && epoch < observe_u64(&s->pub_unlink_epoch);
+}
+/* The row's new id; 0: it was not alive when its block was compacted. */
+RowId row_map_find(const RowMapShm *m, u32 offset);
 /* Hash of a name for the tree of names at a level group. */
 u64 shape_name_hash(Str name, u32 round);
 /* One stored value as its physical element (frozen ones are widened); text gives the code as u32. */

@@ -58,6 +58,10 @@ bool block_view(const TableShm *t, u32 place, BlockView *ret);
 /* The block of a row id in this table version; false when it is not in this root's directory or past its rows. */
 bool block_locate(const TableShm *t, RowId id, BlockView *ret);
 
+/* The id that the row has in this table version when an older one knew it as `id` and its block was compacted since; else `id` itself. Known as long
+ * as somebody is pinned, or in a transaction, that is older than the compaction. */
+RowId row_moved(const TableShm *t, RowId id);
+
 /* Deleted rows of a block at a version: returns false when none is (bits untouched), else fills bits (BLOCK_WORDS words,
  * bit set = deleted) and *ret_count. */
 bool block_deleted(const BlockView *b, u64 version, u64 *bits, u32 *ret_count);

@@ -5,7 +5,8 @@
  * A block is visible to a table version when its slot was linked by the publish of that version or an earlier one: the slots of newer
  * blocks may stand in the same directory chunk, since chunks are never copied. Of the block that was open at the version the table says how many
  * rows exist; every other block is sealed and has a count of its own. A reader of an old version may meet the open block already
- * sealed or moved to bigger arrays: the rows it may see are the same in both.
+ * sealed or moved to bigger arrays: the rows it may see are the same in both. A block that was compacted is seen by the versions before that, and
+ * its rows in the target block by those after it: one publish changes both.
  *
  * Only reads; nothing here can fail or wait.
  */
@@ -78,7 +79,7 @@ view(const TableShm *t, u32 place, BlockView *ret)
     if (place >= t->place_count)
         return false;
     const SlotDirShm *s = dir_slot(t->dir, place);
-    if (!s || observe_u64(&s->pub_link_epoch) > t->epoch)
+    if (!s || !slot_seen_at(s, t->epoch))
         return false;
     const BlockShm *b = observe_ptr(&s->pub_block);
     *ret = (BlockView){
@@ -117,6 +118,31 @@ block_locate(const TableShm *t, RowId id, BlockView *ret)
         return false;
     *ret = b;
     return true;
+}
+
+RowId
+row_map_find(const RowMapShm *m, u32 offset)
+{
+    u32 word = offset >> 6;
+    if (!m || word >= m->word_count || !(m->bits[word] >> (offset & 63) & 1))
+        return 0;
+    const u16 *before = (const u16 *)(const void *)(m->bits + m->word_count);
+    u64 below = m->bits[word] & (((u64)1 << (offset & 63)) - 1);
+    return ROW_ID(m->target, m->first + before[word] + (u32)__builtin_popcountll(below));
+}
+
+RowId
+row_moved(const TableShm *t, RowId id)
+{
+    for (;;) {
+        const SlotDirShm *s = ROW_BLOCK(id) < t->place_count ? dir_slot(t->dir, ROW_BLOCK(id)) : NULL;
+        if (!s || observe_u64(&s->pub_unlink_epoch) > t->epoch)
+            return id;
+        RowId to = row_map_find(observe_ptr(&s->pub_map), ROW_OFFSET(id));
+        if (!to)
+            return id;
+        id = to;
+    }
 }
 
 u64

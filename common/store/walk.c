@@ -30,6 +30,8 @@ walk_slot(const SlotDirShm *s, PieceVisit each, void *ctx)
                 each(ctx, (const void *)(uintptr_t)s->pub_list->entries[i].what, BITMAP_BYTES);
         each(ctx, s->pub_list, list_bytes(s->pub_list->capacity));
     }
+    if (s->pub_map)
+        each(ctx, s->pub_map, row_map_bytes(s->pub_map->word_count));
     each(ctx, s, sizeof *s);
 }
 
