@@ -1,10 +1,12 @@
 /*
  * waldump.c
- *    ggs3db-waldump: print and verify the redo log of a stopped (or copied) database, by the same code that recovery uses.
+ *    ggs3db-waldump: print and verify the redo log and the snapshots of a stopped (or copied) database, by the same code that recovery uses.
  *
- * Reads only. Exit status: 0 the log is whole (a torn tail, which recovery drops, is said), 1 damaged or unreadable, 2 wrong usage.
+ * Reads only. Exit status: 0 log and snapshots are whole (a torn tail, which recovery drops, is said), 1 damaged or unreadable, 2 wrong usage.
+ * Beside a living server a file may vanish while it is read.
  */
 #include "common/disk/record.h"
+#include "common/disk/snap.h"
 #include "common/disk/wal.h"
 
 #include <fcntl.h>
@@ -50,7 +52,7 @@ static int
 usage(FILE *to, int status)
 {
     fprintf(to, "Usage: ggs3db-waldump [-q] [-f LSN] FOLDER\n\n"
-                "Prints and verifies the redo log in FOLDER (a data folder or its folder \"wal\").\n\n"
+                "Prints and verifies the redo log in FOLDER (a data folder or its folder \"wal\"), and in a data folder its snapshots.\n\n"
                 "  -q      print the verdict and the sums only\n"
                 "  -f LSN  begin at this LSN (hexadecimal); everything from there on must be present\n");
     return status;
@@ -64,6 +66,86 @@ print_sums(const Dump *d)
         if (d->records[k])
             printf("  %-14s %12llu records %15llu bytes\n", wal_record_name(k) ? wal_record_name(k) : "unknown",
                    (unsigned long long)d->records[k], (unsigned long long)d->record_bytes[k]);
+}
+
+/* ---- snapshots ---- */
+
+typedef struct TableSums {
+    u32 id;
+    u64 rows, blocks, deleted, bytes, texts;
+} TableSums;
+
+static void
+print_table(const TableSums *t)
+{
+    if (t->id)
+        printf("  table %-10u %10llu rows %6llu blocks %8llu deleted %10llu texts %14llu bytes\n", t->id, (unsigned long long)t->rows,
+               (unsigned long long)t->blocks, (unsigned long long)t->deleted, (unsigned long long)t->texts, (unsigned long long)t->bytes);
+}
+
+static void
+print_contents(const SnapToc *toc)
+{
+    const u8 *at = toc->body;
+    TableSums t = {0};
+    u64 records = 0;
+    for (SnapItem i; snap_next(toc, &at, &i);) {
+        SnapRef refs[2];
+        records += i.kind < SNAP_FILE;
+        if (i.kind == SNAP_TABLE) {
+            print_table(&t);
+            t = (TableSums){.id = i.table.table_id, .rows = i.table.rows};
+        } else if (i.kind == SNAP_FILE) {
+            printf("  file %016llx.data, %llu bytes\n", (unsigned long long)i.file.number, (unsigned long long)i.file.bytes);
+        }
+        t.blocks += i.kind == SNAP_BLOCK;
+        t.deleted += i.kind == SNAP_BLOCK ? i.block.deleted : 0;
+        t.texts += i.kind == SNAP_DICT ? i.dict.count : 0;
+        for (u32 n = snap_item_refs(&i, refs); n-- > 0;)
+            t.bytes += refs[n].bytes;
+    }
+    print_table(&t);
+    printf("  %llu catalog records\n", (unsigned long long)records);
+}
+
+static bool
+dump_snapshot(Io *io, int dir, u64 number, bool quiet)
+{
+    SnapToc toc;
+    Error err;
+    bool ok = snap_toc_read(io, dir, number, 0, &toc, &err);
+    if (ok) {
+        printf("snapshot %llu: version %016llx, log start %016llx, %llu bytes in %u files, contents %llu bytes\n", (unsigned long long)number,
+               (unsigned long long)toc.head.version, (unsigned long long)toc.head.log_start, (unsigned long long)toc.piece_bytes, toc.file_count,
+               (unsigned long long)toc.toc_bytes);
+        if (!quiet)
+            print_contents(&toc);
+        ok = snap_verify(io, dir, &toc, 0, NULL, NULL, &err);
+        snap_toc_free(&toc);
+    }
+    if (ok)
+        printf("verdict: snapshot %llu is whole\n", (unsigned long long)number);
+    else
+        printf("verdict: %s (%s)\n", err.message, errcode_sqlstate(err.code));
+    return ok;
+}
+
+static bool
+dump_snapshots(Io *io, int folder, bool quiet)
+{
+    SnapList list;
+    Error err;
+    int dir = io_open(io, IO_SNAP_LIST, folder, "snap", IO_READ | IO_DIR);
+    if (dir < 0)
+        return true; /* only a log was given */
+    if (!snap_list(io, dir, &list, &err)) {
+        printf("verdict: %s\n", err.message);
+        return false;
+    }
+    bool ok = true;
+    for (u32 i = 0; i < list.count; i++)
+        ok = dump_snapshot(io, dir, list.tocs[i], quiet) && ok;
+    return ok;
 }
 
 int
@@ -100,6 +182,7 @@ main(int argc, char **argv)
         printf("verdict: %s\n", v.text);
     else
         printf("verdict: %s (%s)\n", err.message, errcode_sqlstate(err.code));
+    ok = dump_snapshots(io, folder, d.quiet) && ok;
     io_free(io);
     return ok ? 0 : 1;
 }
