@@ -164,23 +164,25 @@ put_block(Work *w, const TableShm *t, const BlockView *view)
 
 /* ---- dictionaries ---- */
 
-static void
-put_texts(Work *w, u32 table_id, const DictShm *d, u32 first, u32 count)
+/* A piece from code `first` on; returns the code behind it. */
+static u32
+put_texts(Work *w, u32 table_id, const DictShm *d, u32 first, u32 end)
 {
-    SnapTexts t = {.first = first, .count = count};
+    SnapTexts t = {.first = first};
     buf_clear(&w->texts);
-    for (u32 code = first; code < first + count; code++) {
-        Str s = dict_str(d, code);
+    while (first + t.count < end && !snap_texts_full(t.count, w->texts.len)) {
+        Str s = dict_str(d, first + t.count++);
         buf_le32(&w->texts, s.len);
         buf_put(&w->texts, s.ptr, s.len);
     }
     if (w->texts.failed) {
         failed(w, ERR_OUT_OF_MEMORY, "out of memory");
-        return;
+        return end;
     }
     SnapKey key = {table_id, snap_what(d->column, SNAP_STRINGS), snap_texts_id(d->id, first)};
-    t.ref = count == SNAP_TEXTS_A_PIECE ? put_immutable(w, key, w->texts.data, w->texts.len) : put_piece(w, w->texts.data, w->texts.len);
+    t.ref = snap_texts_full(t.count, w->texts.len) ? put_immutable(w, key, w->texts.data, w->texts.len) : put_piece(w, w->texts.data, w->texts.len);
     snap_put_texts(&w->tables, &t);
+    return first + t.count;
 }
 
 static void
@@ -188,8 +190,8 @@ put_dict(Work *w, const TableShm *t, const DictShm *d)
 {
     SnapDict to = {.dict_id = d->id, .column = d->column, .count = dict_count(d), .current = t->dicts && t->dicts[d->column] == d};
     snap_put_dict(&w->tables, &to);
-    for (u32 first = 0; first < to.count && go_on(w); first += SNAP_TEXTS_A_PIECE)
-        put_texts(w, t->def->table_id, d, first, MIN((u32)SNAP_TEXTS_A_PIECE, to.count - first));
+    for (u32 code = 0; code < to.count && go_on(w);)
+        code = put_texts(w, t->def->table_id, d, code, to.count);
 }
 
 /* ---- everything ---- */

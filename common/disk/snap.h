@@ -14,7 +14,10 @@
 #include "common/disk/record.h"
 #include "common/disk/wal.h"
 
-enum { SNAP_PAGE = 4096, SNAP_NAME_BYTES = 40, SNAP_TEXTS_A_PIECE = 16384 };
+enum { SNAP_PAGE = 4096, SNAP_NAME_BYTES = 40 };
+/* A piece of texts ends when it has so many, or so many bytes: then it is full and never changes. */
+enum { SNAP_TEXTS_FULL = 16384, SNAP_TEXTS_FULL_BYTES = 1 << 20 };
+static inline bool snap_texts_full(u32 count, u64 bytes) { return count >= SNAP_TEXTS_FULL || bytes >= SNAP_TEXTS_FULL_BYTES; }
 
 typedef enum SnapItemKind {
 #define SNAP_ITEM(number, symbol, bytes, what) SNAP_##symbol = number,

@@ -268,7 +268,7 @@ piece_of_item(SnapCursor *c, SnapPiece *ret)
         } else if (i->kind == SNAP_TEXTS && n == 0) {
             ret->key = (SnapKey){c->table_id, snap_what(c->column, SNAP_STRINGS), snap_texts_id(c->block_id, i->texts.first)};
             ret->ref = i->texts.ref;
-            ret->final = i->texts.count == SNAP_TEXTS_A_PIECE;
+            ret->final = snap_texts_full(i->texts.count, i->texts.ref.bytes);
         } else {
             return false;
         }
