@@ -7,7 +7,8 @@
  * width) has a mark at the beginning of each morsel, found by counting once. Functions that end before others give NULL.
  */
 #include "backend/exec/run.h"
-#include "backend/kern/call.h"
+#include "backend/interrupt.h"
+#include "backend/kern/regexp.h"
 #include "common/type/array.h"
 
 enum { FUNCTION_MORSEL_ROWS = 4 * VEC_SIZE, COUNTED_UNTIL_CHECK = 65536 };
@@ -156,6 +157,16 @@ set_series(Exec *e, Series *s, const BExpr *call)
     case FOP_UNNEST:
         set_elements(e, s, call->type, args[0].str);
         return;
+    case FOP_REGEXP_MATCHES: case FOP_REGEXP_SPLIT_TO_TABLE: {
+        Str rows;
+        Error err;
+        if (!regexp_rows(e->arena, func_def(call->func), args, interrupt_pending, &rows, &err)) {
+            interrupt_check();
+            err_rethrow(&err);
+        }
+        set_elements(e, s, TYPE_BYTEA, rows);
+        return;
+    }
     case FOP_GENERATE_SUBSCRIPTS:
         set_subscripts(s, args, call->arg_count);
         return;

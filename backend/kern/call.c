@@ -22,6 +22,8 @@ kern_row(const FuncDef *f)
     if (!fn)
         fn = catalog_row(f->op);
     if (!fn)
+        fn = regexp_row(f->op);
+    if (!fn)
         fn = bytes_row(f->op);
     TypeId last = f->arg_count ? f->args[f->arg_count - 1] : TYPE_INVALID;
     if (!fn)

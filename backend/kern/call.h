@@ -26,6 +26,9 @@ typedef struct KernCall {
     /* NULL before the first row of a vector; what a function prepared from a constant argument */
     void *memo;
     Arena *scratch;
+    Arena *keep;           /* what a function keeps for the vectors behind this one, in *kept, which is NULL at first: one place a use of it */
+    void **kept;
+    bool (*stop)(void);    /* shall the statement end? Long work asks; NULL: never */
     const TypeFormat *format;
     i64 now_us;            /* of the statement */
     Error *err;
@@ -79,6 +82,7 @@ bool kern_num_status(KernCall *c, NumStatus status);
 KernRow array_row(FuncOp op); /* comparisons, too; param is a PolyTypes */
 KernRow text_row(FuncOp op);
 KernRow catalog_row(FuncOp op);
+KernRow regexp_row(FuncOp op); /* they use keep, kept and stop */
 KernRow bytes_row(FuncOp op);
 KernRow time_row(FuncOp op, TypeId first_arg);
 KernRow clock_row(FuncOp op, TypeId last_arg); /* before time_row */

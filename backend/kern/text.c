@@ -6,6 +6,7 @@
  */
 #include "backend/kern/call.h"
 #include "backend/kern/like.h"
+#include "backend/kern/regex.h"
 
 #include <utf8proc.h>
 
@@ -107,6 +108,18 @@ static u32
 upper_of(u32 cp)
 {
     return cp == 0xdf ? cp : (u32)utf8proc_toupper((utf8proc_int32_t)cp); /* no single capital of sharp s */
+}
+
+u32
+text_char_upper(u32 cp)
+{
+    return cp < 0x80 ? (cp >= 'a' && cp <= 'z' ? cp - 32 : cp) : cp > 0x10ffff ? cp : upper_of(cp);
+}
+
+u32
+text_char_lower(u32 cp)
+{
+    return cp < 0x80 ? (cp >= 'A' && cp <= 'Z' ? cp + 32 : cp) : cp > 0x10ffff ? cp : (u32)utf8proc_tolower((utf8proc_int32_t)cp);
 }
 
 static bool

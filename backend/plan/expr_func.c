@@ -115,10 +115,12 @@ emit_rows(Compiler *c, const FuncDef *f, const Operand *args, u32 count, KernRow
     o.reg = expr_new_reg(c, o.phys, 0);
     Ins *i = expr_emit(c, INS_ROWS, o.reg);
     i->row = row;
+    i->index = c->prog->kept_count;
     i->def = f;
     i->type = f->ret;
     i->strict = f->strict;
     i->arg_count = (u8)count;
+    c->prog->kept_count += regexp_row(f->op) != NULL;
     for (u32 k = 0; k < count; k++) {
         i->args[k] = args[k].reg;
         o.steady &= args[k].steady;

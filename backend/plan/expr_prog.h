@@ -34,7 +34,7 @@ typedef enum InsKind {
     INS_PARAM,    /* index: parameter; type, typmod */
     INS_MAP,      /* one value: map */
     INS_MAP2,     /* two: shapes */
-    INS_ROWS,     /* row function over args */
+    INS_ROWS,     /* row function over args; index: its place in ExprState.kept */
     INS_SESSION,  /* def->op says what of the session */
     INS_AND,      /* two truth values */
     INS_OR,
@@ -125,6 +125,7 @@ struct ExprProg {
     i32 typmod;
     u32 dict_count;
     u32 any_count;
+    u32 kept_count;          /* uses of functions that keep something */
     u32 param_count;         /* highest parameter + 1 */
 };
 
@@ -225,6 +226,7 @@ struct ExprState {
     RegState *regs;
     DictCache *dicts;
     struct AnySet **anys;
+    void **kept;
     u64 random[2];
     Arena *scratch; /* of the running call */
     Error error;

@@ -5,6 +5,7 @@
  * A vector kernel computes every lane; when it reports trouble the lanes are tried one by one, NULLs left out, to
  * find the first row that really failed (or none). Errors come back as false with s->error; the doors throw.
  */
+#include "backend/interrupt.h"
 #include "backend/plan/expr_prog.h"
 #include "backend/throw.h"
 #include "common/store/store.h"
@@ -209,7 +210,7 @@ run_rows(ExprState *s, const Ins *ins, const Frame *f)
 {
     KernCall call = {.arg_count = ins->arg_count, .def = ins->def, .param = ins->param, .scratch = s->scratch,
                      .format = s->env->format, .now_us = s->env->now_us,
-                     .err = &s->error};
+                     .keep = s->arena, .kept = &s->kept[ins->index], .stop = interrupt_pending, .err = &s->error};
     bool all_const = true;
     for (u32 k = 0; k < ins->arg_count; k++) {
         call.args[k] = &s->regs[ins->args[k]].vec;
@@ -228,7 +229,11 @@ run_rows(ExprState *s, const Ins *ins, const Frame *f)
         memset(s->regs[ins->ret].vec.data, 0, (size_t)rows * phys_width(s->regs[ins->ret].vec.phys));
     call.ret = &s->regs[ins->ret].vec;
     call.count = rows;
-    return kern_call_rows(ins->row, &call, ins->strict);
+    if (kern_call_rows(ins->row, &call, ins->strict))
+        return true;
+    if (s->error.code == ERR_QUERY_CANCELED)
+        interrupt_check(); /* says what it was that stopped it */
+    return false;
 }
 
 /* ---- truth values ---- */
@@ -616,6 +621,7 @@ expr_state(Arena *a, const ExprProg *p, const ExprEnv *env_of)
     }
     s->dicts = arena_zalloc(a, p->dict_count * sizeof *s->dicts);
     s->anys = arena_zalloc(a, p->any_count * sizeof *s->anys);
+    s->kept = arena_zalloc(a, p->kept_count * sizeof *s->kept);
     return s;
 }
 

@@ -219,15 +219,6 @@ concat_anything(Binder *b, BExpr **left, BExpr **right)
         *right = coerce_type(b, *right, TYPE_TEXT, CAST_EXPLICIT);
 }
 
-static void
-refuse_regexp(Binder *b, Str op, const BExpr *left, u32 at)
-{
-    static const char *const names[] = {"~", "~*", "!~", "!~*"};
-    for (u32 i = 0; i < COUNT_OF(names); i++)
-        if (str_eq(op, str_of(names[i])) && left && is_string(left))
-            bind_unsupported(b, at, "the regular expression operator");
-}
-
 /* Operators of one operand that are functions by another name. */
 static const FuncDef *
 prefix_candidates(Str op, u32 *count)
@@ -257,10 +248,8 @@ find_operator(Binder *b, Str op, BExpr **left, BExpr **right, u32 at)
     }
     if (row < 0)
         row = choose_func(rows, count, in, n);
-    if (row < 0) {
-        refuse_regexp(b, op, *left, at);
+    if (row < 0)
         operator_error(b, op, *left, *right, at, row == CHOICE_MANY);
-    }
     return &rows[row];
 }
 
@@ -364,13 +353,24 @@ static void
 refuse_later_function(Binder *b, const AExpr *call, Str name)
 {
     static const char *const later[] = {
-       
-        "currval", "date_bin", "format",
-        "json_build_object", "jsonb_build_object", "last_value",
-        "lastval", "nextval", "num_nonnulls", "num_nulls", "obj_description",
-        "pg_advisory_lock", "pg_get_expr", "pg_typeof", "quote_ident",
-        "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
-        "row_to_json", "setval", "similar_to_escape", "to_json",
+        "currval",
+        "date_bin",
+        "format",
+        "json_build_object",
+        "jsonb_build_object",
+        "last_value",
+        "lastval",
+        "nextval",
+        "num_nonnulls",
+        "num_nulls",
+        "obj_description",
+        "pg_advisory_lock",
+        "pg_get_expr",
+        "pg_typeof",
+        "quote_ident",
+        "row_to_json",
+        "setval",
+        "to_json",
         "width_bucket",
     };
     for (u32 i = 0; i < COUNT_OF(later); i++)
@@ -498,16 +498,6 @@ text_for_quote(Binder *b, const FuncDef *rows, u32 count, BExpr **args, u32 n)
         args[0] = coerce_type(b, args[0], TYPE_TEXT, CAST_EXPLICIT);
 }
 
-/* Overloads that kern does not have yet, and that PostgreSQL would choose or at least consider. */
-static void
-mind_missing_overloads(Binder *b, const AExpr *call, u32 count, Str name, BExpr **args, u32 n)
-{
-    if (!count || n < 2)
-        return;
-    if (str_eq(name, STR_LIT("substring")) && is_string(args[1]))
-        bind_unsupported(b, call->at, "substring() with a regular expression");
-}
-
 BExpr *
 bind_call(Scope *s, const AExpr *call)
 {
@@ -539,7 +529,6 @@ bind_call(Scope *s, const AExpr *call)
         refuse_aggregate_clauses(b, call);
         return e;
     }
-    mind_missing_overloads(b, call, count, name, args, n);
     text_for_quote(b, rows, count, args, n);
     TypeId in[BIND_MAX_ARGS];
     for (u32 i = 0; i < n; i++)

@@ -224,12 +224,10 @@ read_substring(Parser *p, u32 at)
         return parse_call_of(p, "substring", at, list.count, (AExpr **)list.items);
     }
     if (parse_try(p, KW_SIMILAR)) {
-        parse_expr(p);
+        args[1] = parse_expr(p);
         parse_expect(p, KW_ESCAPE);
-        parse_expr(p);
-        AExpr *e = parse_new(p, AX_UNSUPPORTED, at);
-        e->text = STR_LIT("SUBSTRING ... SIMILAR");
-        return e;
+        args[2] = parse_expr(p);
+        return parse_call_of(p, "substring", at, 3, args);
     }
     if (parse_try(p, KW_FROM)) {
         args[1] = parse_expr(p);
