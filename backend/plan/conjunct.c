@@ -26,6 +26,8 @@ conjuncts_split(Planner *p, ConjunctList *list, const BExpr *e)
     if (e->kind == BX_AND)
         for (u32 i = 0; i < e->arg_count; i++)
             conjuncts_split(p, list, e->args[i]);
+    else if (e->kind == BX_OR)
+        disjuncts_split(p, list, e);
     else
         conjunct_add(p, list, e);
 }

@@ -148,6 +148,12 @@ plan_inner(FromPlanner *f, const BFrom *from, const ColumnSet *need, const Conju
     ConjunctList *unit_conds = ARENA_ARRAY(f->p->arena, ConjunctList, g.count);
     for (u32 i = 0; i < g.count; i++)
         take_within(f, &g.conds, &g.units[i].rels, false, &unit_conds[i]);
+    for (u32 i = 0; i < g.count; i++)
+        for (u32 k = 0; k < g.conds.count; k++) {
+            const BExpr *restriction = disjuncts_restrict(f->p, g.conds.items[k], &g.units[i].rels);
+            if (restriction)
+                conjunct_add(f->p, &unit_conds[i], restriction);
+        }
     ColumnSet wide = need_with(f, need, &g.conds);
     for (u32 i = 0; i < g.count; i++)
         g.units[i].node = plan_tree(f, g.units[i].from, &wide, &unit_conds[i]);

@@ -68,6 +68,8 @@ PlanNode *plan_relation(FromPlanner *f, u16 rel, const ColumnSet *need, const Co
 
 void conjunct_add(Planner *p, ConjunctList *list, const BExpr *e);
 void conjuncts_split(Planner *p, ConjunctList *list, const BExpr *e);
+/* The same of an OR: what all its arms share, and what is left of it. */
+void disjuncts_split(Planner *p, ConjunctList *list, const BExpr *e);
 
 ColumnSet column_set_new(FromPlanner *f);
 ColumnSet column_set_copy(FromPlanner *f, const ColumnSet *s);
@@ -84,6 +86,8 @@ bool relset_within(const RelSet *s, const RelSet *of);
 bool relset_meets(const RelSet *a, const RelSet *b);
 void relset_add(RelSet *s, u32 rel);
 void relset_union(RelSet *s, const RelSet *of);
+/* What an OR that spans more relations asks of these alone; NULL: nothing. */
+const BExpr *disjuncts_restrict(Planner *p, const BExpr *e, const RelSet *rels);
 
 /* No column, aggregate or volatile function: the same value for the whole execution. */
 bool expr_is_fixed(const BExpr *e);

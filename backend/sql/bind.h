@@ -162,7 +162,6 @@ BExpr *bind_expr_at(Scope *s, const AExpr *e, BindPlace place);
 BExpr *bind_condition(Scope *s, const AExpr *e, BindPlace place, const char *construct);
 /* The name an output column gets; never empty. */
 Str bind_output_name(const AExpr *e);
-bool bexpr_equal(const BExpr *a, const BExpr *b);
 BExpr *bexpr_copy(Binder *b, const BExpr *e, u32 position);
 
 /* ---- bind_default.c ---- */

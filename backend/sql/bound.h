@@ -72,6 +72,8 @@ bexpr_volatility(const BExpr *e)
     return most;
 }
 static inline bool bexpr_is_volatile(const BExpr *e) { return bexpr_volatility(e) >= FUNC_VOLATILE; }
+/* The same expression, positions aside. */
+bool bexpr_equal(const BExpr *a, const BExpr *b);
 
 typedef enum BRelKind { BREL_TABLE, BREL_SUBQUERY, BREL_VALUES, BREL_APPEND, BREL_CTE, BREL_SYSTEM, BREL_FUNCTION } BRelKind;
 
