@@ -7,35 +7,9 @@
  * generator: random numbers and sentences are ours. Each value is a pure function of table, key and column, so any two runs agree, and
  * orders and lineitem, which are written by separate runs, agree with each other.
  */
-#include <inttypes.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../generate.h"
+#include "../words.h"
 
-#define COUNT(list) (sizeof(list) / sizeof *(list))
-
-static const char *const COLOURS[] = {
-    "almond", "antique", "aquamarine", "azure", "beige", "bisque", "black", "blanched", "blue", "blush", "brown", "burlywood", "burnished", "chartreuse",
-    "chiffon", "chocolate", "coral", "cornflower", "cornsilk", "cream", "cyan", "dark", "deep", "dim", "dodger", "drab", "firebrick", "floral", "forest",
-    "frosted", "gainsboro", "ghost", "goldenrod", "green", "grey", "honeydew", "hot", "indian", "ivory", "khaki", "lace", "lavender", "lawn", "lemon",
-    "light", "lime", "linen", "magenta", "maroon", "medium", "metallic", "midnight", "mint", "misty", "moccasin", "navajo", "navy", "olive", "orange",
-    "orchid", "pale", "papaya", "peach", "peru", "pink", "plum", "powder", "puff", "purple", "red", "rose", "rosy", "royal", "saddle", "salmon", "sandy",
-    "seashell", "sienna", "sky", "slate", "smoke", "snow", "spring", "steel", "tan", "thistle", "tomato", "turquoise", "violet", "wheat", "white", "yellow"};
-static const char *const TYPE_1[] = {"STANDARD", "SMALL", "MEDIUM", "LARGE", "ECONOMY", "PROMO"};
-static const char *const TYPE_2[] = {"ANODIZED", "BURNISHED", "PLATED", "POLISHED", "BRUSHED"};
-static const char *const TYPE_3[] = {"TIN", "NICKEL", "BRASS", "STEEL", "COPPER"};
-static const char *const CONTAINER_1[] = {"SM", "LG", "MED", "JUMBO", "WRAP"};
-static const char *const CONTAINER_2[] = {"CASE", "BOX", "BAG", "JAR", "PKG", "PACK", "CAN", "DRUM"};
-static const char *const SEGMENTS[] = {"AUTOMOBILE", "BUILDING", "FURNITURE", "MACHINERY", "HOUSEHOLD"};
-static const char *const PRIORITIES[] = {"1-URGENT", "2-HIGH", "3-MEDIUM", "4-NOT SPECIFIED", "5-LOW"};
-static const char *const INSTRUCTIONS[] = {"DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN"};
-static const char *const MODES[] = {"REG AIR", "AIR", "RAIL", "SHIP", "TRUCK", "MAIL", "FOB"};
-static const char *const REGIONS[] = {"AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"};
-static const struct { const char *name; int region; } NATIONS[] = {
-    {"ALGERIA", 0}, {"ARGENTINA", 1}, {"BRAZIL", 1}, {"CANADA", 1}, {"EGYPT", 4}, {"ETHIOPIA", 0}, {"FRANCE", 3}, {"GERMANY", 3}, {"INDIA", 2},
-    {"INDONESIA", 2}, {"IRAN", 4}, {"IRAQ", 4}, {"JAPAN", 2}, {"JORDAN", 4}, {"KENYA", 0}, {"MOROCCO", 0}, {"MOZAMBIQUE", 0}, {"PERU", 1}, {"CHINA", 2},
-    {"ROMANIA", 3}, {"SAUDI ARABIA", 4}, {"VIETNAM", 2}, {"RUSSIA", 3}, {"UNITED KINGDOM", 3}, {"UNITED STATES", 1}};
 /* Words of comments. "special" and "requests" meet in about one comment of an order in a hundred, as query 13 expects. */
 static const char *const WORDS[] = {
     "accounts", "across", "after", "against", "among", "asymptotes", "bold", "boost", "carefully", "cajole", "courts", "daring", "deposits", "detect", "doze",
@@ -47,35 +21,6 @@ enum { START_DATE = 8035, END_DATE = 10591, CURRENT_DATE = 9298 };  /* 1992-01-0
 
 static double scale;
 static uint64_t supplier_count, part_count, customer_count, order_count, clerk_count;
-
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15ull;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-
-/* The random number of a column (a letter per table, a number per column) of a key. */
-static uint64_t draw(char table, int column, uint64_t key) { return mix((key * 64 + (uint64_t)column) ^ ((uint64_t)table << 56)); }
-static int64_t range(char table, int column, uint64_t key, int64_t low, int64_t high)
-{
-    return low + (int64_t)(draw(table, column, key) % (uint64_t)(high - low + 1));
-}
-#define PICK(list, table, column, key) ((list)[draw(table, column, key) % COUNT(list)])
-
-static void tab(void) { putchar_unlocked('\t'); }
-static void integer(int64_t v) { printf("%" PRId64, v); tab(); }
-static void string(const char *s) { fputs(s, stdout); tab(); }
-static void money(int64_t cents) { printf("%s%lld.%02lld\t", cents < 0 ? "-" : "", llabs(cents) / 100, llabs(cents) % 100); }
-
-static void date(int64_t days)
-{
-    int64_t z = days + 719468, era = z / 146097, doe = z - era * 146097;
-    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365, doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    int64_t mp = (5 * doy + 2) / 153, d = doy - (153 * mp + 2) / 5 + 1, m = mp < 10 ? mp + 3 : mp - 9;
-    printf("%04" PRId64 "-%02" PRId64 "-%02" PRId64 "\t", yoe + era * 400 + (m <= 2), m, d);
-}
 
 /* Letters and digits, low to high of them. */
 static void address(char table, int column, uint64_t key, int low, int high)
@@ -230,10 +175,9 @@ static void lineitems(void)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*write)(void); } TABLES[] = {
+    static const Table TABLES[] = {
         {"region", regions}, {"nation", nations}, {"supplier", suppliers}, {"part", parts}, {"partsupp", partsupps}, {"customer", customers},
         {"orders", orders}, {"lineitem", lineitems}};
-    static char buffer[1 << 20];
     scale = argc == 3 ? atof(argv[2]) : 0;
     if (scale < 0.01 || scale > 10000) {
         fprintf(stderr, "usage: tpch region|nation|supplier|part|partsupp|customer|orders|lineitem SCALE    SCALE from 0.01 to 10000\n");
@@ -244,9 +188,5 @@ int main(int argc, char **argv)
     customer_count = (uint64_t)(scale * 150000);
     order_count = (uint64_t)(scale * 1500000);
     clerk_count = (uint64_t)(scale * 1000) + 1;
-    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
-    for (size_t i = 0; i < COUNT(TABLES); i++)
-        if (strcmp(argv[1], TABLES[i].name) == 0) { TABLES[i].write(); return fflush(stdout) == 0 ? 0 : 1; }
-    fprintf(stderr, "tpch: no table \"%s\"\n", argv[1]);
-    return 2;
+    return write_table("tpch", argv[1], TABLES, COUNT(TABLES));
 }

@@ -1,0 +1,26 @@
+-- Conditions within OR: what every arm has in common, what an arm says of one side of a join, NULLs, errors.
+CREATE TABLE dl (id integer PRIMARY KEY, k integer, a integer, t text);
+CREATE TABLE dr (id integer PRIMARY KEY, k integer, b integer, u text);
+INSERT INTO dl SELECT g, CASE WHEN g % 7 = 0 THEN NULL ELSE g % 20 END, CASE WHEN g % 5 = 0 THEN NULL ELSE g % 9 END, CASE WHEN g % 11 = 0 THEN NULL ELSE 't' || g % 4 END FROM generate_series(1, 400) g;
+INSERT INTO dr SELECT g, CASE WHEN g % 6 = 0 THEN NULL ELSE g % 20 END, CASE WHEN g % 4 = 0 THEN NULL ELSE g % 9 END, CASE WHEN g % 13 = 0 THEN NULL ELSE 'u' || g % 4 END FROM generate_series(1, 300) g;
+SELECT count(*), sum(dl.id), sum(dr.id) FROM dl, dr WHERE (dl.k = dr.k AND a = 1 AND b = 2) OR (dl.k = dr.k AND a = 3 AND b = 4) OR (a = 5 AND dl.k = dr.k AND b > 6);
+SELECT count(*), sum(dl.id), sum(dr.id) FROM dl, dr WHERE (dl.k = dr.k AND a = 1) OR dl.k = dr.k;
+SELECT count(*), sum(dl.id), sum(dr.id) FROM dl, dr WHERE (dl.k = dr.k AND a = 1) OR (dl.k = dr.k AND a = 1);
+SELECT count(*), sum(dl.id), sum(dr.id) FROM dl, dr WHERE dl.k = dr.k AND ((t = 't1' AND u = 'u2') OR (t = 't2' AND u = 'u1'));
+SELECT count(*), sum(dl.id), sum(dr.id) FROM dl, dr WHERE dl.k = dr.k AND ((t = 't1' AND u = 'u2') OR (t = 't2') OR (u IS NULL));
+SELECT count(*), sum(dl.id), sum(dr.id) FROM dl JOIN dr ON (dl.k = dr.k AND a = b) OR (dl.k = dr.k AND a IS NULL AND b IS NULL);
+SELECT count(*), sum(dl.id), sum(dr.id) FROM dl LEFT JOIN dr ON (dl.k = dr.k AND a = b) OR (dl.k = dr.k AND a IS NULL AND b IS NULL);
+SELECT count(*), sum(dl.id), sum(dr.id) FROM dl LEFT JOIN dr ON dl.k = dr.k WHERE (a = 1 AND b = 2) OR (a = 2 AND b IS NULL);
+SELECT count(*), sum(dl.id), sum(dr.id) FROM dl FULL JOIN dr ON (dl.id = dr.id AND dl.k = dr.k) OR (dl.id = dr.id AND dl.k IS NULL AND dr.k IS NULL);
+SELECT count(*) FROM dl WHERE (a = 1 AND t = 't1') OR (a = 1 AND t IS NULL) OR (a = 1 AND k = 3);
+SELECT count(*) FROM dl WHERE NOT ((a = 1 AND t = 't1') OR (a = 1 AND t = 't2'));
+SELECT count(*) FROM dl WHERE (a = 1 OR a = 2) AND (a = 1 OR a = 3);
+SELECT count(*) FROM dl WHERE (a = 1 AND (t = 't1' OR t = 't2')) OR (a = 1 AND (t = 't1' OR t = 't2'));
+SELECT count(*) FROM dl WHERE ((a = 1 AND k > 2) AND t = 't1') OR (k > 2 AND (t = 't3' AND a = 1));
+SELECT a, count(*) FROM dl GROUP BY a HAVING (a > 2 AND count(*) > 3) OR (a > 2 AND sum(id) > 100) ORDER BY a;
+SELECT count(*) FROM dl WHERE EXISTS (SELECT FROM dr WHERE (dr.k = dl.k AND b = 1) OR (dr.k = dl.k AND b = a));
+SELECT count(*) FROM dl WHERE NOT EXISTS (SELECT FROM dr WHERE (dr.k = dl.k AND b = 1) OR (dr.k = dl.k AND b = a));
+SELECT count(*) FROM dl, dr WHERE (dl.k = dr.k AND a <> 0 AND 10 / a > 3) OR (dl.k = dr.k AND a <> 0 AND 10 / a < 2 AND b = 1);
+SELECT count(*) FROM dl WHERE (a = 1 AND random() >= 0) OR (a = 1 AND random() >= 0);
+SELECT count(*) FROM dl, dr, dl x WHERE (dl.k = dr.k AND x.id = dr.b AND dl.a = 1) OR (dl.k = dr.k AND x.id = dr.b AND x.a = 2 AND dl.a = 7);
+DROP TABLE dl, dr;
