@@ -387,31 +387,10 @@ table_int_range(Exec *e, const PlanScan *p, u16 column, i64 *ret_lo, i64 *ret_hi
     i64 lo = INT64_MAX, hi = INT64_MIN;
     for (u32 i = 0, n = table_block_count(t); i < n; i++) {
         BlockView b;
-        SliceView v;
         if (!block_view(t, i, &b) || !b.row_count)
             continue;
-        if (!slice_view(&b, column, &v))
+        if (!slice_int_range(&b, column, &lo, &hi))
             return false;
-        u8 nulls[VEC_SIZE];
-        u64 buf[VEC_SIZE];
-        bool wide = v.phys == PHYS_I64 || v.phys == PHYS_D64;
-        if (v.has_minmax) {
-            lo = MIN(lo, wide ? *(const i64 *)v.min : v.phys == PHYS_I32 ? *(const i32 *)v.min : *(const i16 *)v.min);
-            hi = MAX(hi, wide ? *(const i64 *)v.max : v.phys == PHYS_I32 ? *(const i32 *)v.max : *(const i16 *)v.max);
-            continue;
-        }
-        for (u32 at = 0; at < b.row_count; at += VEC_SIZE) {
-            Vec x;
-            u32 count = MIN((u32)VEC_SIZE, b.row_count - at);
-            slice_read(&v, at, count, &x, buf, nulls);
-            for (u32 j = 0; j < count; j++) {
-                if (VEC_NULL(&x, j))
-                    continue;
-                i64 y = wide ? ((const i64 *)x.data)[j] : v.phys == PHYS_I32 ? ((const i32 *)x.data)[j] : ((const i16 *)x.data)[j];
-                lo = MIN(lo, y);
-                hi = MAX(hi, y);
-            }
-        }
     }
     *ret_lo = lo;
     *ret_hi = hi;

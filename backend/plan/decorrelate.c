@@ -31,6 +31,29 @@ typedef struct Inner {
     u16 base;            /* its relation 0 there */
 } Inner;
 
+/* e with constants for what is computed once for the statement. */
+static const BExpr *
+without_fixed(Planner *p, const BExpr *e)
+{
+    BExpr *copy = ARENA_NEW(p->arena, BExpr);
+    if (expr_is_fixed(e) && bexpr_volatility(e) == FUNC_IMMUTABLE) {
+        *copy = (BExpr){.kind = BX_CONST, .type = e->type, .typmod = e->typmod, .value = {.type = e->type, .is_null = true}};
+        return copy;
+    }
+    *copy = *e;
+    copy->args = ARENA_ARRAY(p->arena, BExpr *, MAX(e->arg_count, 1u));
+    for (u32 i = 0; i < e->arg_count; i++)
+        copy->args[i] = (BExpr *)(uintptr_t)without_fixed(p, e->args[i]);
+    return copy;
+}
+
+/* As expr_may_fail(), but what is computed once may: it fails in PostgreSQL, too, whichever rows there are. */
+static bool
+may_fail(Planner *p, const BExpr *e)
+{
+    return expr_may_fail(without_fixed(p, e));
+}
+
 /* ---- what a subquery mentions ---- */
 
 static bool
@@ -286,13 +309,13 @@ target_above(const Inner *in, const BExpr *e, u16 first)
 }
 
 static bool
-aggregates_are_safe(const BSub *sub)
+aggregates_are_safe(Planner *p, const BSub *sub)
 {
     const BQuery *q = sub->query;
     for (u32 i = 0; i < q->agg_count; i++) {
         for (u32 k = 0; k < bagg_part_count(&q->aggs[i]); k++) {
             const BExpr *part = bagg_part(&q->aggs[i], k);
-            if (part && (mentions(sub, part) || expr_may_fail(part)))
+            if (part && (mentions(sub, part) || may_fail(p, part)))
                 return false;
         }
     }
@@ -361,7 +384,7 @@ join_scalar(Rewrite *rw, const BExpr *node)
         if (rw->done[i].sub->index == node->index)
             return rw->done[i].value;
     if (sub->kind != BSUB_SCALAR || rw->done_count == COUNT_OF(rw->done) || !is_plain(sub) || !sub->query->grouped || bexpr_is_volatile(node) ||
-        bexpr_is_volatile(sub->query->targets[sub->column].expr) || !aggregates_are_safe(sub))
+        bexpr_is_volatile(sub->query->targets[sub->column].expr) || !aggregates_are_safe(p, sub))
         return NULL;
     ConjunctList all = {0}, links = {0}, rest = {0};
     conjuncts_split(p, &all, sub->query->where);
@@ -369,7 +392,7 @@ join_scalar(Rewrite *rw, const BExpr *node)
         u32 side;
         if (is_link(sub, all.items[i], &side))
             conjunct_add(p, &links, all.items[i]);
-        else if (mentions(sub, all.items[i]) || expr_may_fail(all.items[i]))
+        else if (mentions(sub, all.items[i]) || may_fail(p, all.items[i]))
             return NULL;
         else
             conjunct_add(p, &rest, all.items[i]);

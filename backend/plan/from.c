@@ -3,7 +3,7 @@
  *    FROM and WHERE: conditions move down to their relations, inner joins are ordered by estimated size, outer joins stay where they are.
  *
  * Inner joins of a group are planned left-deep: the largest side is the probe side of one pipeline, and the others are joined to it, connected
- * and smallest first, each as the build side. When some side is tiny (a key lookup), it starts instead, so that the others can be looked up.
+ * ones first and those that leave the fewest rows, each as the build side. When some side is tiny (a key lookup), it starts instead, so that the others can be looked up.
  */
 #include "backend/plan/planner.h"
 
@@ -92,21 +92,6 @@ need_with(FromPlanner *f, const ColumnSet *need, const ConjunctList *conds)
     return s;
 }
 
-static bool
-connected(const ConjunctList *conds, const RelSet *a, const RelSet *b)
-{
-    for (u32 i = 0; i < conds->count; i++) {
-        PlanOp op;
-        RelSet used = {0}, both = *a;
-        relset_union(&both, b);
-        relset_add_expr(&used, conds->items[i]);
-        if (expr_comparison(conds->items[i], &op) && op == OP_EQ && relset_meets(&used, a) && relset_meets(&used, b) &&
-            relset_within(&used, &both))
-            return true;
-    }
-    return false;
-}
-
 static u32
 first_unit(const JoinGroup *g)
 {
@@ -120,19 +105,26 @@ first_unit(const JoinGroup *g)
     return g->units[smallest].node->rows <= TINY_ROWS ? smallest : largest;
 }
 
+/* The side that makes the fewest rows of those so far, a connected one before all others; of equals the smaller one. */
 static u32
-next_unit(const JoinGroup *g, const RelSet *joined)
+next_unit(FromPlanner *f, const JoinGroup *g, const RelSet *joined, double joined_rows)
 {
     u32 best = UINT32_MAX;
     bool best_connected = false;
+    double best_rows = 0;
     for (u32 i = 0; i < g->count; i++) {
-        if (g->units[i].done)
+        JoinUnit *u = &g->units[i];
+        if (u->done)
             continue;
-        bool c = connected(&g->conds, joined, &g->units[i].rels);
-        if (best == UINT32_MAX || (c && !best_connected) ||
-            (c == best_connected && g->units[i].node->rows < g->units[best].node->rows)) {
+        bool connected;
+        double rows = plan_join_rows(f, &g->conds, joined, &u->rels, joined_rows, u->node->rows, &connected);
+        bool better = best == UINT32_MAX || (connected && !best_connected);
+        if (!better && connected == best_connected)
+            better = rows < best_rows || (rows == best_rows && u->node->rows < g->units[best].node->rows);
+        if (better) {
             best = i;
-            best_connected = c;
+            best_connected = connected;
+            best_rows = rows;
         }
     }
     return best;
@@ -162,7 +154,7 @@ plan_inner(FromPlanner *f, const BFrom *from, const ColumnSet *need, const Conju
     RelSet joined = g.units[at].rels;
     g.units[at].done = true;
     for (u32 step = 1; step < g.count; step++) {
-        JoinUnit *u = &g.units[next_unit(&g, &joined)];
+        JoinUnit *u = &g.units[next_unit(f, &g, &joined, n->rows)];
         RelSet both = joined;
         relset_union(&both, &u->rels);
         ConjunctList here = {0};

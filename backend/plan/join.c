@@ -10,6 +10,8 @@ typedef struct JoinParts {
     ConjunctList residual;
 } JoinParts;
 
+static const double OTHER_SHARE = 0.3333; /* of the pairs that a condition leaves which is no equality */
+
 static bool
 side_of(const BExpr *e, const RelSet *rels)
 {
@@ -73,6 +75,44 @@ split_conditions(FromPlanner *f, const ConjunctList *conds, const RelSet *left, 
             }
         }
         conjunct_add(f->p, &ret->residual, e);
+    }
+}
+
+static double
+pair_rows(FromPlanner *f, const JoinParts *parts, const RelSet *left, const RelSet *right, double left_rows, double right_rows)
+{
+    RelSet both = *left;
+    relset_union(&both, right);
+    double rows = left_rows * right_rows * estimate_keys(f, parts->left_keys, parts->right_keys, parts->key_count, left_rows, right_rows);
+    for (u32 i = 0; i < parts->residual.count; i++) {
+        RelSet used = {0};
+        relset_add_expr(&used, parts->residual.items[i]);
+        if (relset_within(&used, &both) && relset_meets(&used, left) && relset_meets(&used, right))
+            rows *= OTHER_SHARE;
+    }
+    return MAX(rows, 1.0);
+}
+
+double
+plan_join_rows(FromPlanner *f, const ConjunctList *conds, const RelSet *left, const RelSet *right, double left_rows, double right_rows,
+               bool *ret_connected)
+{
+    JoinParts parts;
+    split_conditions(f, conds, left, right, &parts);
+    *ret_connected = parts.key_count > 0;
+    return pair_rows(f, &parts, left, right, left_rows, right_rows);
+}
+
+/* What comes out of a join of this kind. */
+static double
+joined_rows(BJoinKind kind, double pairs, double left_rows, double right_rows)
+{
+    switch (kind) {
+    case BJOIN_LEFT: return MAX(pairs, left_rows);
+    case BJOIN_FULL: return MAX(pairs, MAX(left_rows, right_rows));
+    case BJOIN_SEMI: return MIN(pairs, left_rows);
+    case BJOIN_ANTI: return MAX(left_rows - pairs, left_rows * 0.1);
+    default: return pairs;
     }
 }
 
@@ -190,7 +230,6 @@ try_key_join(FromPlanner *f, BJoinKind kind, PlanNode *left, PlanNode *right, co
     n->left = left;
     n->table = right->table;
     n->alias = right->alias;
-    n->rows = left->rows;
     n->cost = left->cost + left->rows * 0.5;
     return n;
 }
@@ -225,7 +264,9 @@ plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rel
     JoinParts parts;
     split_conditions(f, conds, left_rels, right_rels, &parts);
     PlanNode *n = kind == BJOIN_FULL ? NULL : try_key_join(f, kind, left, right, right_rels, &parts, need);
+    double pairs = pair_rows(f, &parts, left_rels, right_rels, left->rows, right->rows), rows = joined_rows(kind, pairs, left->rows, right->rows);
     if (n) {
+        n->rows = rows;
         n->join.conjuncts = conds->items;
         n->join.conjunct_count = conds->count;
         return n;
@@ -254,9 +295,7 @@ plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rel
     set_join_slots(f, n, slots, left->slot_count + right->slot_count, need);
     n->join.conjuncts = conds->items;
     n->join.conjunct_count = conds->count;
-    n->rows = n->kind == PN_HASH_JOIN ? MAX(left->rows, right->rows) : left->rows * right->rows * (cond ? 0.3333 : 1);
-    if (kind == BJOIN_SEMI || kind == BJOIN_ANTI)
-        n->rows = MAX(1, left->rows * 0.5);
+    n->rows = rows;
     n->cost = left->cost + right->cost + (n->kind == PN_HASH_JOIN ? left->rows * 0.005 + right->rows * 0.02 : left->rows * right->rows * 0.002);
     return n;
 }

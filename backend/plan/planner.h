@@ -31,12 +31,20 @@ typedef struct ConjunctList {
     const BExpr **items;
 } ConjunctList;
 
+/* What is known of a column of a table: how many values are different (0: unknown), and for numbers the least and the greatest. */
+typedef struct ColumnGuess {
+    bool looked, has_range;
+    double rows, distinct;
+    i64 low, high;
+} ColumnGuess;
+
 /* One query while its FROM is planned. */
 typedef struct FromPlanner {
     Planner *p;
     const BQuery *query;
     u32 *first; /* per relation, its first bit of a ColumnSet */
     u32 bit_count;
+    ColumnGuess **guesses; /* by relation and column, as far as somebody asked */
 } FromPlanner;
 
 PlanNode *node_new(Planner *p, PlanNodeKind kind, u32 slot_count);
@@ -99,6 +107,16 @@ bool expr_comparison(const BExpr *e, PlanOp *ret);
 const BExpr *expr_strip_widening(const BExpr *e);
 /* A value of the one type can be looked up in a key over a column of the other, when "=" compares them. */
 bool expr_fits_key(TypeId column, TypeId value);
+/* ---- estimate.c ---- */
+ColumnGuess estimate_column(FromPlanner *f, u16 rel, u16 column);
+/* The share of all pairs of rows that have equal keys. */
+double estimate_keys(FromPlanner *f, const BExpr *const *left, const BExpr *const *right, u32 count, double left_rows, double right_rows);
+/* The share of the rows that a comparison of a column with a fixed value leaves; `otherwise` where nothing is known. */
+double estimate_comparison(FromPlanner *f, u16 rel, u16 column, PlanOp op, const BExpr *value, double otherwise);
+
+/* How many pairs of rows of two sides meet those of these conditions that touch both of them and nothing else; ret_connected: an equality is among them. */
+double plan_join_rows(FromPlanner *f, const ConjunctList *conds, const RelSet *left, const RelSet *right, double left_rows, double right_rows,
+                      bool *ret_connected);
 /* A join of two planned sides; conds are all its conditions. */
 PlanNode *plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rels, PlanNode *right, const RelSet *right_rels,
                     const ConjunctList *conds, const ColumnSet *need);

@@ -255,12 +255,32 @@ make_pred(FromPlanner *f, const TableDef *t, u16 rel, const BExpr *e, PlanPred *
     return true;
 }
 
+/* The share of the rows that a condition leaves. */
 static double
-pred_selectivity(const PlanPred *p)
+pred_share(FromPlanner *f, u16 rel, const PlanPred *p, const BExpr *e)
 {
     if (p->kind == PRED_RANGE)
-        return p->op == OP_EQ ? 0.005 : p->op == OP_NE ? 0.995 : 0.3333;
+        return estimate_comparison(f, rel, p->column, p->op, p->value, p->op == OP_EQ ? 0.005 : p->op == OP_NE ? 0.995 : 0.3333);
+    if (p->kind == PRED_TEXT && p->equal_text)
+        return estimate_comparison(f, rel, p->column, OP_EQ, p->equal_text, 0.1);
+    const BExpr *c = e->kind == BX_IN ? column_of(e->args[0], rel) : NULL;
+    if (c) {
+        double one = estimate_comparison(f, rel, c->column, OP_EQ, e->args[1], 0.005), share = MIN(1.0, one * (e->arg_count - 1));
+        return e->negated ? 1 - share : share;
+    }
     return p->kind == PRED_TEXT ? 0.1 : 0.3333;
+}
+
+/* A lower and an upper bound of one column are no independent conditions: what both leave. */
+static double
+pair_share(const PlanPred *preds, const double *shares, u32 count, const PlanPred *p, double share)
+{
+    bool lower = p->op == OP_GT || p->op == OP_GE;
+    for (u32 i = 0; i < count && p->kind == PRED_RANGE && p->op >= OP_LT; i++)
+        if (preds[i].kind == PRED_RANGE && preds[i].column == p->column && preds[i].op >= OP_LT && (preds[i].op == OP_GT || preds[i].op == OP_GE) != lower &&
+            shares[i] + share > 1)
+            return (shares[i] + share - 1) / shares[i];
+    return share;
 }
 
 static PlanNode *
@@ -279,6 +299,7 @@ plan_scan(FromPlanner *f, u16 rel, const TableDef *t, const ColumnSet *need, con
     n->cost = 1.0 + rows * 0.001 * (1 + count + conjuncts->count);
 
     s->preds = ARENA_ARRAY(p->arena, PlanPred, conjuncts->count);
+    double *shares = ARENA_ARRAY(p->arena, double, conjuncts->count);
     s->conjuncts = conjuncts->items;
     s->conjunct_count = conjuncts->count;
     ConjunctList others = {0};
@@ -286,12 +307,15 @@ plan_scan(FromPlanner *f, u16 rel, const TableDef *t, const ColumnSet *need, con
     for (u32 i = 0; i < conjuncts->count; i++) {
         PlanPred pred;
         make_pred(f, t, rel, conjuncts->items[i], &pred);
-        rows *= pred_selectivity(&pred);
+        double share = pred_share(f, rel, &pred, conjuncts->items[i]);
+        rows *= pair_share(s->preds, shares, s->pred_count, &pred, share);
         if (pred.kind == PRED_EXPR) {
             conjunct_add(p, &others, conjuncts->items[i]);
             column_set_add_expr(f, &other_columns, conjuncts->items[i]);
-        } else
+        } else {
+            shares[s->pred_count] = share;
             s->preds[s->pred_count++] = pred;
+        }
     }
     n->rows = rows < 1 ? 1 : rows;
     if (others.count) {

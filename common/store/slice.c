@@ -164,3 +164,36 @@ slice_value(const SliceView *s, const ColumnDef *c, u32 offset)
     }
     return value_from_phys((TypeId)c->type, c->typmod, s->phys, s->scale, element);
 }
+
+static i64
+int_at(PhysType phys, const void *data, u32 i)
+{
+    return phys == PHYS_I16 ? ((const i16 *)data)[i] : phys == PHYS_I32 ? ((const i32 *)data)[i] : ((const i64 *)data)[i];
+}
+
+bool
+slice_int_range(const BlockView *b, u32 column, i64 *lo, i64 *hi)
+{
+    SliceView v;
+    if (!slice_view(b, column, &v) || (v.phys != PHYS_I16 && v.phys != PHYS_I32 && v.phys != PHYS_I64 && v.phys != PHYS_D64))
+        return false;
+    if (v.has_minmax) {
+        *lo = MIN(*lo, int_at(v.phys, v.min, 0));
+        *hi = MAX(*hi, int_at(v.phys, v.max, 0));
+        return true;
+    }
+    u8 nulls[VEC_SIZE];
+    u64 buf[VEC_SIZE];
+    for (u32 at = 0; at < b->row_count; at += VEC_SIZE) {
+        Vec x;
+        u32 count = MIN((u32)VEC_SIZE, b->row_count - at);
+        slice_read(&v, at, count, &x, buf, nulls);
+        for (u32 i = 0; i < count; i++) {
+            if (VEC_NULL(&x, i))
+                continue;
+            *lo = MIN(*lo, int_at(v.phys, x.data, i));
+            *hi = MAX(*hi, int_at(v.phys, x.data, i));
+        }
+    }
+    return true;
+}

@@ -84,6 +84,9 @@ typedef struct SliceView {
     const void *min, *max; /* one element of phys each (Str never: text has min/max codes unused) */
 } SliceView;
 bool slice_view(const BlockView *b, u32 column, SliceView *ret);
+/* Makes [*lo, *hi] reach over the values of an integer column (PHYS_I16, I32, I64, D64), by min and max where the block has them; deleted rows count.
+ * False for other columns. */
+bool slice_int_range(const BlockView *b, u32 column, i64 *lo, i64 *hi);
 
 /* Read rows [first, first + count) of a column, count <= VEC_SIZE, into v. Points into the block where it can (plain data), else into
  * `scratch`, which has phys_width * VEC_SIZE bytes; nulls likewise into null_scratch (VEC_SIZE bytes). Text comes as codes. */
