@@ -280,6 +280,30 @@ finish_calls(GroupState *st, Worker *w, const u8 *states, u32 first, u32 count)
     }
 }
 
+/* A key that the grouping set has not. */
+static void
+null_key(Worker *w, const PlanSlot *slot, u32 count, VecBuf *buf, Vec *ret)
+{
+    vecbuf_need(w->arena, buf, slot->phys, VEC_SIZE);
+    memset(buf->data, 0, (size_t)count * phys_width(slot->phys));
+    memset(buf->nulls, 1, count);
+    *ret = (Vec){.phys = slot->phys, .scale = slot->scale, .data = buf->data, .null_mask = buf->nulls};
+}
+
+static void
+set_groupings(GroupState *st, Worker *w, const PlanGroupSet *set, u32 count)
+{
+    const Agg *a = st->source->agg;
+    for (u32 i = 0; i < a->plan->grouping_count; i++) {
+        u32 column = a->plan->group_count + a->plan->call_count + i;
+        VecBuf *buf = &st->bufs[column];
+        vecbuf_need(w->arena, buf, PHYS_I32, VEC_SIZE);
+        for (u32 k = 0; k < count; k++)
+            ((i32 *)buf->data)[k] = set->grouping[i];
+        st->columns[column] = (Vec){.phys = PHYS_I32, .data = buf->data};
+    }
+}
+
 static void
 emit_groups(GroupState *st, Worker *w, u32 count)
 {
@@ -315,10 +339,16 @@ group_run(Source *s, void *state, Worker *w, u64 morsel)
     for (u32 at = m->first; at < end; at += VEC_SIZE) {
         u32 count = MIN((u32)VEC_SIZE, end - at);
         for (u32 k = 0; k < a->plan->group_count; k++) {
-            KeyVec key = keytable_keys(set->table, k, at);
+            i32 place = set->set ? set->set->places[k] : (i32)k;
+            if (place < 0) {
+                null_key(w, &a->node->slots[k], count, &st->bufs[k], &st->columns[k]);
+                continue;
+            }
+            KeyVec key = keytable_keys(set->table, (u32)place, at);
             key_to_vec(w->arena, &key, count, a->node->slots[k].phys, a->node->slots[k].scale, &st->bufs[k], &st->columns[k]);
         }
         finish_calls(st, w, set->states, at, count);
+        set_groupings(st, w, set->set, count);
         emit_groups(st, w, count);
     }
 }
@@ -383,7 +413,7 @@ agg_source(Exec *e, const PlanNode *n)
     direct_choose(a, p->source->row_count);
     pipeline_add(p, &a->sink);
     pipeline_run(e, p);
-    bool hashed = !a->direct.on;
+    bool hashed = !a->direct.on || a->plan->set_count;
     for (u32 i = 0; i < e->worker_count; i++)
         hashed = hashed || (a->locals[i] && a->locals[i]->table.count);
     if (!hashed)

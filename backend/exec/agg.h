@@ -60,7 +60,6 @@ typedef struct AggLocal {
     bool given_up[1 + LANES_MAX];
     u64 lane_rows, spent[LANES_MAX];
     i64 *wide[1 + LANES_MAX];
-    u64 *map;            /* while merging: partition << 32 | number of each group */
 } AggLocal;
 
 typedef struct Agg {
@@ -75,12 +74,14 @@ typedef struct Agg {
     Direct direct;
     LanePlan lanes;
     AggLocal **locals;   /* by worker; NULL where it did not run */
+    struct Gathered *gathered; /* by call: all threads' rows of a fold, once they are gathered */
 } Agg;
 
 /* One run of finished groups. */
 typedef struct GroupSet {
     KeyTable *table;
     u8 *states;
+    const PlanGroupSet *set; /* whose keys are in the table; NULL: all */
 } GroupSet;
 
 /* ---- agg_direct.c ---- */
@@ -102,6 +103,24 @@ typedef void (*DirectVisit)(void *ctx, Worker *w, const u32 *indexes, u32 count,
 void direct_collect(const Agg *a, Worker *w, u32 first, u32 end, u8 *states, DirectVisit visit, void *ctx);
 
 /* ---- agg_merge.c ---- */
+typedef struct Partition {
+    KeyTable table;
+    u8 *states;
+    u32 state_capacity;
+} Partition;
+typedef struct Merge {
+    Agg *agg;
+    u32 source_count, partition_count;
+    AggLocal **sources;
+    u64 **maps;            /* by source: partition << 32 | number of each of its groups; NULL: nothing needs them */
+    Partition *partitions;
+} Merge;
+/* The calls with DISTINCT over the final groups of one partition. */
+void merge_distinct(void *merge, Worker *w, u64 partition);
+/* ---- agg_rollup.c ---- */
+/* The sets of the plan from the merged groups of all keys, before DISTINCT and folds. */
+GroupSet *agg_roll_up(Merge *base, u32 *ret_count);
+
 /* Bring all threads' hash groups together: one GroupSet or more. */
 GroupSet *agg_merge(Agg *a, u32 *ret_count);
 u8 *agg_states(const Agg *a, Worker *w, u8 *states, u32 *capacity, u32 count);
@@ -112,7 +131,7 @@ static inline bool agg_needs_map(const Agg *a) { return a->any_distinct || a->an
 void collect_open(const Agg *a, AggLocal *l);
 /* Rows of a batch for one call: those in sel (NULL: all); numbers: each row's group. */
 void collect_rows(const Agg *a, AggLocal *l, Worker *w, u32 call, const Batch *b, const u16 *sel, const u32 *numbers, u32 count);
-/* Fills the states of the calls with a fold. l->map of the locals leads to these sets. */
-void collect_finish(Agg *a, AggLocal **locals, u32 local_count, const GroupSet *sets, u32 set_count);
+/* Fills the states of the calls with a fold. maps: for each local where its groups are, set << 32 | number. May come again with other sets. */
+void collect_finish(Agg *a, AggLocal **locals, u32 local_count, u64 *const *maps, const GroupSet *sets, u32 set_count);
 
 #endif

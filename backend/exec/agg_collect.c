@@ -85,27 +85,31 @@ collect_rows(const Agg *a, AggLocal *l, Worker *w, u32 call, const Batch *b, con
 
 /* ---- all threads' rows by group ---- */
 
+/* A run of rows of one thread and morsel, by their numbers in the flat rows. */
+typedef struct FlatRun {
+    u64 morsel, first, end;
+    u32 local;
+} FlatRun;
+
 typedef struct Gathered {
     Agg *agg;
     const PlanAggCall *call;
     u32 offset;          /* of the call's state */
+    Value *direct;       /* fold_direct() */
+    RowFlat rows;
+    FlatRun *runs;
+    u64 run_count;
+    /* for the groups at hand */
+    u64 *const *maps;    /* by local */
     const GroupSet *sets;
     u32 *set_first;      /* the number of each set's first group, counting through all */
     u32 group_count;
-    RowFlat rows;
     u32 *order;          /* rows, group by group */
     u64 *ends;           /* of each group's rows in order; the first begins at 0 */
-    Value *direct;       /* fold_direct() */
     bool *sorted;        /* groups whose rows are in the call's order already; NULL: none */
     struct FoldTask { u32 set, first, end; } *tasks;
     u32 task_count;
 } Gathered;
-
-/* A run of rows of one thread and morsel, by their numbers in the flat rows. */
-typedef struct FlatRun {
-    u64 morsel, first, end;
-    const u64 *map;
-} FlatRun;
 
 static int
 compare_runs(const void *a, const void *b)
@@ -114,50 +118,48 @@ compare_runs(const void *a, const void *b)
     return (x->morsel > y->morsel) - (x->morsel < y->morsel);
 }
 
-static FlatRun *
-find_runs(Gathered *g, AggLocal **locals, u32 local_count, u32 call, u64 *ret_count)
+static void
+find_runs(Gathered *g, AggLocal **locals, u32 local_count, u32 call)
 {
     Exec *e = g->agg->exec;
     u64 n = 0, base = 0;
     for (u32 i = 0; i < local_count; i++)
         n += locals[i]->collected[call].run_count;
-    FlatRun *runs = exec_alloc(&e->workers[0], n * sizeof *runs);
-    n = 0;
+    g->runs = exec_alloc(&e->workers[0], n * sizeof *g->runs);
     for (u32 i = 0; i < local_count; i++) {
         const Collected *c = &locals[i]->collected[call];
         for (u32 k = 0; k < c->run_count; k++) {
             u64 end = k + 1 < c->run_count ? c->runs[k + 1].first : c->store.row_count;
-            runs[n++] = (FlatRun){c->runs[k].morsel, base + c->runs[k].first, base + end, locals[i]->map};
+            g->runs[g->run_count++] = (FlatRun){c->runs[k].morsel, base + c->runs[k].first, base + end, i};
         }
         base += c->store.row_count;
     }
     if (n)
-        qsort(runs, n, sizeof *runs, compare_runs);
-    *ret_count = n;
-    return runs;
+        qsort(g->runs, n, sizeof *g->runs, compare_runs);
 }
 
 static u32
 final_group(const Gathered *g, const FlatRun *run, u64 row)
 {
-    u64 to = run->map[((const u32 *)g->rows.columns[g->rows.column_count - 1].data)[row]];
+    u64 to = g->maps[run->local][((const u32 *)g->rows.columns[g->rows.column_count - 1].data)[row]];
     return g->set_first[to >> 32] + (u32)to;
 }
 
 /* Counting sort by group, over the runs in the order of their morsels. */
 static void
-order_rows(Gathered *g, const FlatRun *runs, u64 run_count)
+order_rows(Gathered *g)
 {
+    const FlatRun *runs = g->runs;
     Worker *w = &g->agg->exec->workers[0];
     g->ends = exec_alloc(w, ((u64)g->group_count + 1) * sizeof *g->ends);
     g->order = exec_alloc(w, g->rows.row_count * sizeof *g->order);
-    for (u64 r = 0; r < run_count; r++)
+    for (u64 r = 0; r < g->run_count; r++)
         for (u64 i = runs[r].first; i < runs[r].end; i++)
             g->ends[final_group(g, &runs[r], i) + 1]++;
     for (u32 i = 0; i < g->group_count; i++)
         g->ends[i + 1] += g->ends[i];
     /* ends[i] is now where group i begins; it moves to its end as rows come */
-    for (u64 r = 0; r < run_count; r++) {
+    for (u64 r = 0; r < g->run_count; r++) {
         for (u64 i = runs[r].first; i < runs[r].end; i++)
             g->order[g->ends[final_group(g, &runs[r], i)]++] = (u32)i;
         if (r % 64 == 0)
@@ -165,18 +167,17 @@ order_rows(Gathered *g, const FlatRun *runs, u64 run_count)
     }
 }
 
+/* Once: the rows leave the threads' stores. */
 static void
 gather_rows(Gathered *g, AggLocal **locals, u32 local_count, u32 call)
 {
     Exec *e = g->agg->exec;
-    const RowColumn *types = local_count ? locals[0]->collected[call].store.types : NULL;
     RowStore **stores = ARENA_ARRAY(e->arena, RowStore *, MAX(e->worker_count, 1u));
-    u64 run_count;
-    FlatRun *runs = find_runs(g, locals, local_count, call, &run_count);
+    find_runs(g, locals, local_count, call);
     for (u32 i = 0; i < local_count; i++)
         stores[locals[i]->worker->index] = &locals[i]->collected[call].store;
-    rows_flatten(e, stores, e->worker_count, types, g->call->fold->column_count + 1, &g->rows);
-    order_rows(g, runs, run_count);
+    rows_flatten(e, stores, e->worker_count, locals[0]->collected[call].store.types, g->call->fold->column_count + 1, &g->rows);
+    g->direct = fold_direct(e, g->call->fold);
 }
 
 /* ---- folding ---- */
@@ -289,21 +290,33 @@ free_gathered(Gathered *g)
 }
 
 void
-collect_finish(Agg *a, AggLocal **locals, u32 local_count, const GroupSet *sets, u32 set_count)
+collect_finish(Agg *a, AggLocal **locals, u32 local_count, u64 *const *maps, const GroupSet *sets, u32 set_count)
 {
     Exec *e = a->exec;
     u32 *set_first = ARENA_ARRAY(e->arena, u32, set_count);
     u32 groups = 0;
+    if (!local_count)
+        return;
     for (u32 s = 0; s < set_count; s++) {
         set_first[s] = groups;
         groups += sets[s].table->count;
     }
-    for (u32 c = 0; c < a->plan->call_count && local_count; c++) {
+    if (!a->gathered)
+        a->gathered = ARENA_ARRAY(e->arena, Gathered, a->plan->call_count);
+    for (u32 c = 0; c < a->plan->call_count; c++) {
+        Gathered *once = &a->gathered[c];
         if (!a->plan->calls[c].fold)
             continue;
-        Gathered g = {.agg = a, .call = &a->plan->calls[c], .offset = a->offsets[c], .sets = sets, .set_first = set_first, .group_count = groups};
-        g.direct = fold_direct(e, g.call->fold);
-        gather_rows(&g, locals, local_count, c);
+        if (!once->agg) {
+            *once = (Gathered){.agg = a, .call = &a->plan->calls[c], .offset = a->offsets[c]};
+            gather_rows(once, locals, local_count, c);
+        }
+        Gathered g = *once;
+        g.maps = maps;
+        g.sets = sets;
+        g.set_first = set_first;
+        g.group_count = groups;
+        order_rows(&g);
         sort_big_groups(&g);
         cut_tasks(&g, set_count);
         exec_parallel(e, g.task_count > 1 ? exec_max_workers() : 1, g.task_count, fold_task, &g);

@@ -9,19 +9,6 @@
 
 enum { FEW_GROUPS = 4096, PARTITION_BITS = 5, PARTITIONS = 1 << PARTITION_BITS };
 
-typedef struct Partition {
-    KeyTable table;
-    u8 *states;
-    u32 state_capacity;
-} Partition;
-
-typedef struct Merge {
-    Agg *agg;
-    u32 source_count, partition_count;
-    AggLocal **sources;
-    Partition *partitions;
-} Merge;
-
 /* Groups of one batch, gathered from a key table. */
 typedef struct GroupBatch {
     u32 count;
@@ -50,9 +37,10 @@ gather_keys(Worker *w, const KeyTable *t, u32 column, const GroupBatch *b)
 }
 
 static void
-merge_batch(const Merge *m, Worker *w, u32 partition, AggLocal *from, GroupBatch *b)
+merge_batch(const Merge *m, Worker *w, u32 partition, u32 source, GroupBatch *b)
 {
     const Agg *a = m->agg;
+    const AggLocal *from = m->sources[source];
     Partition *p = &m->partitions[partition];
     KeyVec *keys = ARENA_ARRAY(w->scratch, KeyVec, a->plan->group_count);
     for (u32 k = 0; k < a->plan->group_count; k++)
@@ -71,8 +59,8 @@ merge_batch(const Merge *m, Worker *w, u32 partition, AggLocal *from, GroupBatch
             } else
                 agg_merge_state(a, to, state);
         }
-        if (from->map)
-            from->map[b->numbers[i]] = (u64)partition << 32 | b->targets[i];
+        if (m->maps)
+            m->maps[source][b->numbers[i]] = (u64)partition << 32 | b->targets[i];
     }
     arena_reset(w->scratch);
     b->count = 0;
@@ -96,10 +84,10 @@ merge_partition(void *ctx, Worker *w, u64 task)
             b->numbers[b->count] = i;
             b->hashes[b->count++] = from->table.hashes[i];
             if (b->count == VEC_SIZE)
-                merge_batch(m, w, partition, from, b);
+                merge_batch(m, w, partition, s, b);
         }
         if (b->count)
-            merge_batch(m, w, partition, from, b);
+            merge_batch(m, w, partition, s, b);
         worker_check(w);
     }
 }
@@ -142,10 +130,10 @@ distinct_batch(const Agg *a, Worker *w, Partition *p, u32 call, KeyTable *seen, 
     b->count = 0;
 }
 
-static void
-distinct_partition(void *ctx, Worker *w, u64 task)
+void
+merge_distinct(void *merge, Worker *w, u64 task)
 {
-    const Merge *m = ctx;
+    const Merge *m = merge;
     const Agg *a = m->agg;
     u32 partition = (u32)task;
     GroupBatch *b = arena_alloc(w->arena, sizeof *b);
@@ -161,7 +149,7 @@ distinct_partition(void *ctx, Worker *w, u64 task)
             const i64 *groups = from->count ? keytable_keys(from, 0, 0).data : NULL;
             b->count = 0;
             for (u32 i = 0; i < from->count; i++) {
-                u64 to = l->map[groups[i]];
+                u64 to = m->maps[s][groups[i]];
                 if (to >> 32 != partition)
                     continue;
                 b->numbers[b->count] = i;
@@ -235,40 +223,51 @@ gather_sources(Agg *a)
     return m;
 }
 
+/* The merged groups as they are. */
+static GroupSet *
+final_groups(Merge *m, u32 *ret_count)
+{
+    Agg *a = m->agg;
+    GroupSet *sets = ARENA_ARRAY(a->exec->arena, GroupSet, m->partition_count);
+    if (a->any_distinct && m->source_count)
+        exec_parallel(a->exec, exec_max_workers(), m->partition_count, merge_distinct, m);
+    for (u32 i = 0; i < m->partition_count; i++)
+        sets[i] = (GroupSet){&m->partitions[i].table, m->partitions[i].states, NULL};
+    if (a->any_fold)
+        collect_finish(a, m->sources, m->source_count, m->maps, sets, m->partition_count);
+    *ret_count = m->partition_count;
+    return sets;
+}
+
 GroupSet *
 agg_merge(Agg *a, u32 *ret_count)
 {
     Exec *e = a->exec;
     Merge m = gather_sources(a);
     u64 total = 0;
+    if (agg_needs_map(a))
+        m.maps = ARENA_ARRAY(e->arena, u64 *, m.source_count);
     for (u32 s = 0; s < m.source_count; s++) {
         AggLocal *l = m.sources[s];
         total += l->table.count;
-        if (agg_needs_map(a))
-            l->map = exec_alloc(l->worker, l->table.count * sizeof *l->map);
+        if (m.maps)
+            m.maps[s] = exec_alloc(l->worker, l->table.count * sizeof **m.maps);
     }
     m.partition_count = m.source_count > 1 && total > FEW_GROUPS ? PARTITIONS : 1;
     m.partitions = ARENA_ARRAY(e->arena, Partition, m.partition_count);
     if (m.source_count == 1) { /* nothing to merge: the groups are final as they are */
         AggLocal *l = m.sources[0];
         m.partitions[0] = (Partition){l->table, l->states, l->state_capacity};
-        for (u32 i = 0; agg_needs_map(a) && i < l->table.count; i++)
-            l->map[i] = i;
+        for (u32 i = 0; m.maps && i < l->table.count; i++)
+            m.maps[0][i] = i;
     } else
         exec_parallel(e, exec_max_workers(), m.partition_count, merge_partition, &m);
-    if (a->any_distinct && m.source_count)
-        exec_parallel(e, exec_max_workers(), m.partition_count, distinct_partition, &m);
-    GroupSet *sets = ARENA_ARRAY(e->arena, GroupSet, m.partition_count);
-    for (u32 i = 0; i < m.partition_count; i++)
-        sets[i] = (GroupSet){&m.partitions[i].table, m.partitions[i].states};
-    if (a->any_fold)
-        collect_finish(a, m.sources, m.source_count, sets, m.partition_count);
+    GroupSet *sets = a->plan->set_count ? agg_roll_up(&m, ret_count) : final_groups(&m, ret_count);
     if (m.source_count > 1)
         for (u32 s = 0; s < m.source_count; s++) {
             AggLocal *l = m.sources[s];
             exec_free(l->worker, l->states, (u64)l->state_capacity * a->stride);
             keytable_free(&l->table);
         }
-    *ret_count = m.partition_count;
     return sets;
 }

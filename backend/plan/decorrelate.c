@@ -133,7 +133,7 @@ static bool
 is_plain(const BSub *sub)
 {
     const BQuery *q = sub->query;
-    if (!sub->capture_count || !q->from || q->limit || q->offset || q->lock_count || q->repeat || q->win_call_count || q->first_only || q->group_count ||
+    if (!sub->capture_count || !q->from || q->limit || q->offset || q->lock_count || q->repeat || q->win_call_count || q->first_only || q->group_count || q->set_count || q->grouping_count ||
         q->having || rels_mention(sub, q) || from_mentions(sub, q->from) || (q->where && bexpr_is_volatile(q->where)))
         return false;
     for (u32 r = 0; r < q->rel_count; r++)

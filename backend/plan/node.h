@@ -145,10 +145,21 @@ typedef struct PlanAggCall {
     const BAgg *bound;
 } PlanAggCall;
 
+/* One of several grouping sets. */
+typedef struct PlanGroupSet {
+    u32 key_count;
+    u16 *keys;     /* numbers of groups */
+    i32 *places;   /* by group: which of keys; -1: NULL in this set */
+    i32 *grouping; /* what the calls of GROUPING() give */
+} PlanGroupSet;
+
 typedef struct PlanAgg {
     u32 group_count, call_count;
     PlanExpr *groups;
     PlanAggCall *calls;
+    u32 set_count; /* 0: one set of all groups */
+    PlanGroupSet *sets;
+    u32 grouping_count; /* calls of GROUPING(), whose slots stand behind the calls' */
 } PlanAgg;
 
 typedef struct PlanSort {

@@ -300,9 +300,9 @@ group_estimate(const PlanNode *input, u32 group_count)
 }
 
 static PlanNode *
-new_agg(Planner *p, PlanNode *input, u32 group_count, u32 call_count)
+new_agg(Planner *p, PlanNode *input, u32 group_count, u32 call_count, u32 grouping_count)
 {
-    PlanNode *n = node_new(p, PN_AGG, group_count + call_count);
+    PlanNode *n = node_new(p, PN_AGG, group_count + call_count + grouping_count);
     n->left = input;
     n->agg.group_count = group_count;
     n->agg.call_count = call_count;
@@ -313,15 +313,59 @@ new_agg(Planner *p, PlanNode *input, u32 group_count, u32 call_count)
     return n;
 }
 
+static void
+set_grouping_slots(PlanNode *n)
+{
+    for (u32 i = 0; i < n->agg.grouping_count; i++)
+        n->slots[n->agg.group_count + n->agg.call_count + i] =
+            (PlanSlot){.leaf = LEAF_GROUP, .index = GROUPING_INDEX + i, .type = TYPE_INT4, .typmod = -1, .phys = PHYS_I32, .stable = true};
+}
+
+static void
+set_one_group_set(Planner *p, const BQuery *q, const BGroupList *set, PlanGroupSet *to)
+{
+    to->key_count = set->count;
+    to->keys = ARENA_ARRAY(p->arena, u16, set->count);
+    to->places = ARENA_ARRAY(p->arena, i32, q->group_count);
+    to->grouping = ARENA_ARRAY(p->arena, i32, q->grouping_count);
+    for (u32 i = 0; i < q->group_count; i++)
+        to->places[i] = -1;
+    for (u32 i = 0; i < set->count; i++) {
+        to->keys[i] = (u16)set->groups[i];
+        to->places[set->groups[i]] = (i32)i;
+    }
+    for (u32 i = 0; i < q->grouping_count; i++)
+        for (u32 k = 0; k < q->groupings[i].count; k++)
+            to->grouping[i] = to->grouping[i] * 2 + (to->places[q->groupings[i].groups[k]] < 0);
+}
+
+/* Grouping sets, and GROUPING() without them: one set of all groups. */
+static void
+set_group_sets(Planner *p, const BQuery *q, PlanNode *n)
+{
+    BGroupList all = {q->group_count, ARENA_ARRAY(p->arena, u32, q->group_count)};
+    for (u32 i = 0; i < q->group_count; i++)
+        all.groups[i] = i;
+    n->agg.set_count = q->set_count ? q->set_count : q->grouping_count ? 1 : 0;
+    n->agg.sets = ARENA_ARRAY(p->arena, PlanGroupSet, n->agg.set_count);
+    for (u32 i = 0; i < n->agg.set_count; i++)
+        set_one_group_set(p, q, q->set_count ? &q->sets[i] : &all, &n->agg.sets[i]);
+    n->agg.grouping_count = q->grouping_count;
+    set_grouping_slots(n);
+    for (u32 i = 0; i < q->group_count && q->set_count; i++)
+        n->slots[i].nullable = true;
+    n->rows *= MAX(1u, n->agg.set_count);
+}
+
 static PlanNode *
 plan_distinct_agg(Planner *p, const BQuery *q, PlanNode *input)
 {
     u32 g = q->group_count;
-    PlanNode *inner = new_agg(p, input, g + 1, 0);
+    PlanNode *inner = new_agg(p, input, g + 1, 0, 0);
     for (u32 i = 0; i < g; i++)
         set_group(p, inner, i, q->group_by[i], input);
     set_group(p, inner, g, q->aggs[0].arg, input);
-    PlanNode *n = new_agg(p, inner, g, q->agg_count);
+    PlanNode *n = new_agg(p, inner, g, q->agg_count, 0);
     for (u32 i = 0; i < g; i++) {
         n->agg.groups[i] = (PlanExpr){.column = (i32)i, .expr = q->group_by[i]};
         n->slots[i] = inner->slots[i];
@@ -343,14 +387,15 @@ static PlanNode *
 plan_group(Planner *p, const BQuery *q, PlanNode *input)
 {
     PlanNode *n;
-    if (one_distinct_argument(q))
+    if (one_distinct_argument(q) && !q->set_count && !q->grouping_count)
         n = plan_distinct_agg(p, q, input);
     else {
-        n = new_agg(p, input, q->group_count, q->agg_count);
+        n = new_agg(p, input, q->group_count, q->agg_count, q->grouping_count);
         for (u32 i = 0; i < q->group_count; i++)
             set_group(p, n, i, q->group_by[i], input);
         for (u32 i = 0; i < q->agg_count; i++)
             set_call(p, n, q->group_count + i, &n->agg.calls[i], &q->aggs[i], input);
+        set_group_sets(p, q, n);
     }
     ConjunctList having = {0};
     conjuncts_split(p, &having, q->having);
@@ -360,7 +405,7 @@ plan_group(Planner *p, const BQuery *q, PlanNode *input)
 static PlanNode *
 plan_distinct(Planner *p, PlanNode *input)
 {
-    PlanNode *n = new_agg(p, input, input->slot_count, 0);
+    PlanNode *n = new_agg(p, input, input->slot_count, 0, 0);
     for (u32 i = 0; i < input->slot_count; i++) {
         plan_need_equality(input->slots[i].type, input->slots[i].typmod, 0);
         n->agg.groups[i] = (PlanExpr){.column = (i32)i};

@@ -180,6 +180,20 @@ typedef struct AWith {
     bool recursive;
 } AWith;
 
+/* An item of GROUP BY, of GROUPING SETS, ROLLUP or CUBE. */
+typedef enum AGroupKind {
+    AG_EXPR,   /* expr; of a list in parentheses all of exprs */
+    AG_ROLLUP, /* items, AG_EXPR each */
+    AG_CUBE,
+    AG_SETS    /* items of any kind */
+} AGroupKind;
+typedef struct AGroup {
+    AGroupKind kind;
+    u32 at;
+    PtrList exprs; /* AExpr; none: () */
+    PtrList items; /* AGroup */
+} AGroup;
+
 typedef enum ASetOp { ASET_NONE, ASET_UNION, ASET_INTERSECT, ASET_EXCEPT } ASetOp;
 struct ASelect {
     u32 at;
@@ -192,9 +206,8 @@ struct ASelect {
     PtrList targets;      /* ATarget */
     PtrList from;         /* AFrom */
     AExpr *where;
-    PtrList group_by;     /* AExpr */
-    const char *grouping; /* "GROUPING SETS", … or NULL */
-    u32 grouping_at;
+    PtrList group_by;     /* AGroup */
+    bool group_distinct;  /* GROUP BY DISTINCT: equal grouping sets once */
     AExpr *having;
     PtrList windows;      /* AWindow */
     bool is_values;

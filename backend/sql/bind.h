@@ -78,6 +78,7 @@ typedef struct Scope {
     PtrList rels;     /* BRel */
     PtrList tables;   /* TableDef of each of rels, or NULL */
     PtrList aggs;     /* BAgg */
+    bool has_grouping; /* GROUPING() was called */
     const TableDef *target; /* of INSERT … VALUES: cannot be seen, but messages know it */
     BindPlace place;
     bool in_aggregate, in_window, in_window_keys, in_alternative; /* of CASE, COALESCE */
@@ -267,6 +268,17 @@ void bind_order_by(Scope *s, const ASelect *sel, PtrList *targets, u32 visible, 
 BQuery *bind_set_operation(Binder *b, const ASelect *sel);
 /* Moves relations and aggregates from the scope into its query. */
 void bind_finish_scope(Scope *s, const PtrList *targets);
+/* ---- bind_group.c ---- */
+/* GROUP BY: the expressions into groups, each once; grouping sets into the query. `find` gives an expression its meaning. */
+typedef struct GroupBinder {
+    Scope *s;
+    PtrList *targets, *groups;
+    u32 visible;
+    BExpr *(*find)(const struct GroupBinder *g, const AExpr *e);
+} GroupBinder;
+void bind_group_items(const GroupBinder *g, const ASelect *sel);
+/* GROUPING(…), until bind_grouping knows which grouping expressions are meant. */
+BExpr *bind_grouping_call(Scope *s, const AExpr *e);
 /* Replaces grouping expressions by BX_GROUP and refuses columns that are neither grouped nor aggregated. */
 void bind_grouping(Scope *s, PtrList *groups);
 /* VALUES as a relation of FROM; its columns are column1, column2, … */

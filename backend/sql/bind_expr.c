@@ -330,8 +330,6 @@ bind_unsupported_expr(Scope *s, const AExpr *e)
         bind_unsupported(s->b, e->at, "a composite type");
     case AX_ROW:
         bind_unsupported(s->b, e->at, "a row value");
-    case AX_GROUPING:
-        bind_unsupported(s->b, e->at, "GROUPING");
     case AX_BITS:
         bind_unsupported(s->b, e->at, "a bit string");
     case AX_DEFAULT:
@@ -394,6 +392,8 @@ bind_kind(Scope *s, const AExpr *e)
         return bind_value_function(s, e);
     case AX_COLLATE:
         return bind_collate(s, e);
+    case AX_GROUPING:
+        return bind_grouping_call(s, e);
     case AX_SUBQUERY: case AX_EXISTS: case AX_IN_QUERY:
         return bind_subquery(s, e);
     case AX_QUANTIFIED:
@@ -402,7 +402,7 @@ bind_kind(Scope *s, const AExpr *e)
         return e->select ? bind_subquery(s, e) : bind_array(s, e, TYPE_INVALID, -1);
     case AX_SUBSCRIPT:
         return bind_subscript(s, e);
-    case AX_BITS: case AX_DEFAULT: case AX_ROW: case AX_FIELD: case AX_GROUPING: case AX_UNSUPPORTED:
+    case AX_BITS: case AX_DEFAULT: case AX_ROW: case AX_FIELD: case AX_UNSUPPORTED:
     default:
         return bind_unsupported_expr(s, e);
     }

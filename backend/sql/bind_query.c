@@ -16,8 +16,6 @@ refuse_clauses(Binder *b, const ASelect *sel)
         bind_fail(b, sel->right->into_at, ERR_SYNTAX_ERROR, "INTO is only allowed on first SELECT of UNION/INTERSECT/EXCEPT");
     if (sel->into)
         bind_fail(b, sel->into_at, ERR_SYNTAX_ERROR, "SELECT ... INTO is not allowed here");
-    if (sel->grouping)
-        bind_unsupported(b, sel->grouping_at, sel->grouping);
     if (sel->with_ties)
         bind_unsupported(b, sel->limit_at, "WITH TIES");
 }
@@ -138,31 +136,19 @@ bind_order_by(Scope *s, const ASelect *sel, PtrList *targets, u32 visible, PtrLi
     }
 }
 
-static void
-bind_group_by(Scope *s, const ASelect *sel, PtrList *targets, u32 visible, PtrList *groups)
+/* A grouping expression: a column of FROM goes before an output name. */
+static BExpr *
+find_group(const GroupBinder *g, const AExpr *e)
 {
-    Binder *b = s->b;
-    for (u32 i = 0; i < sel->group_by.count; i++) {
-        const AExpr *e = LIST_AT(sel->group_by, AExpr, i);
-        int found = -1;
-        BExpr *g = NULL;
-        /* a column of FROM goes before an output name */
-        if (is_bare_name(e))
-            g = bind_find_column(s, e->name->parts[0], e->at);
-        if (!g)
-            found = find_target(s, e, targets, visible, "GROUP BY");
-        if (found >= 0) {
-            BTarget *t = LIST_AT(*targets, BTarget, found);
-            g = t->expr = coerce_unknown_to_text(b, t->expr);
-        } else if (!g) {
-            g = coerce_unknown_to_text(b, bind_expr_at(s, e, PLACE_GROUP));
-        }
-        bool again = false;
-        for (u32 k = 0; k < groups->count && !again; k++)
-            again = bexpr_equal(LIST_AT(*groups, BExpr, k), g);
-        if (!again)
-            ptrlist_add(b->arena, groups, g);
-    }
+    Scope *s = g->s;
+    BExpr *found = is_bare_name(e) ? bind_find_column(s, e->name->parts[0], e->at) : NULL;
+    if (found)
+        return found;
+    int target = find_target(s, e, g->targets, g->visible, "GROUP BY");
+    if (target < 0)
+        return coerce_unknown_to_text(s->b, bind_expr_at(s, e, PLACE_GROUP));
+    BTarget *t = LIST_AT(*g->targets, BTarget, target);
+    return t->expr = coerce_unknown_to_text(s->b, t->expr);
 }
 
 /* ---- LIMIT ---- */
@@ -392,7 +378,7 @@ bind_clauses(Scope *s, const ASelect *sel, PtrList *targets, bool resolve_unknow
     if (sel->having)
         q->having = bind_condition(s, sel->having, PLACE_HAVING, "HAVING");
     bind_order_by(s, sel, targets, visible, &order);
-    bind_group_by(s, sel, targets, visible, &groups);
+    bind_group_items(&(GroupBinder){s, targets, &groups, visible, find_group}, sel);
     q->distinct = sel->distinct && !sel->distinct_on.count;
     if (q->distinct)
         bind_distinct_rows(s, targets, visible, &order);
@@ -404,7 +390,7 @@ bind_clauses(Scope *s, const ASelect *sel, PtrList *targets, bool resolve_unknow
         BTarget *t = LIST_AT(*targets, BTarget, i);
         t->expr = coerce_unknown_to_text(b, t->expr);
     }
-    q->grouped = groups.count || s->aggs.count || q->having;
+    q->grouped = sel->group_by.count || s->aggs.count || q->having || s->has_grouping;
     q->order_count = order.count;
     q->order_by = ARENA_ARRAY(b->arena, BOrder, order.count);
     for (u32 i = 0; i < order.count; i++)

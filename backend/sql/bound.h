@@ -35,7 +35,7 @@ typedef enum BExprKind {
     BX_GREATEST, /* n args of one type; negated = LEAST */
     BX_IN,       /* args[0] IN (args[1 …]); func is the "="; negated. All of one type after coercion */
     BX_AGG,      /* only below targets, having, order by of a grouped query: agg_index into BQuery.aggs */
-    BX_GROUP,    /* group_index into BQuery.group_by: the value of a grouping expression */
+    BX_GROUP,    /* index into BQuery.group_by: the value of a grouping expression; from GROUPING_INDEX on: of BQuery.groupings */
     BX_IN_SET,   /* args are a row of an IN subquery that captures nothing; index into BStmt.subs */
     BX_SUBQUERY, /* index into BStmt.subs; args: its tests (IN), then what it captures of the outer queries */
     BX_WINDOW,   /* only in targets: index into BQuery.win_calls */
@@ -207,6 +207,13 @@ typedef struct BWindow {
     BExpr *start_offset, *end_offset; /* bigint, without columns; NULL: none */
 } BWindow;
 
+/* Numbers of grouping expressions: of a grouping set, or what GROUPING() asks about. */
+typedef struct BGroupList {
+    u32 count;
+    u32 *groups;
+} BGroupList;
+enum { GROUPING_INDEX = 1 << 20 };
+
 struct BQuery {
     u32 rel_count;
     BRel *rels;
@@ -214,6 +221,9 @@ struct BQuery {
     BExpr *where;
     u32 group_count;
     BExpr **group_by;
+    u32 set_count, grouping_count;
+    BGroupList *sets;      /* set_count 0: one set of all */
+    BGroupList *groupings; /* calls of GROUPING() */
     bool grouped; /* GROUP BY, HAVING or an aggregate is there */
     u32 agg_count;
     BAgg *aggs;

@@ -83,42 +83,71 @@ parse_target_list(Parser *p, PtrList *to)
     } while (parse_try_char(p, ','));
 }
 
+static void read_group_items(Parser *p, PtrList *to, bool only_exprs);
+
+/* a, (a, b), (); of a list in parentheses each member groups. */
+static void
+read_group_expr(Parser *p, AGroup *g)
+{
+    const Token *next = parse_peek(p, 1);
+    bool parens = parse_is_char(p, '(');
+    if (parens && next->kind == T_CHAR && next->ch == ')') {
+        parse_take(p);
+        parse_take(p);
+        return;
+    }
+    AExpr *e = parse_expr(p);
+    bool list = parens && e->kind == AX_ROW;
+    for (u32 i = 0; list && i < e->arg_count; i++)
+        ptrlist_add(p->arena, &g->exprs, e->args[i]);
+    if (!list)
+        ptrlist_add(p->arena, &g->exprs, e);
+}
+
+static AGroup *
+read_group_item(Parser *p, bool only_expr)
+{
+    AGroup *g = ARENA_NEW(p->arena, AGroup);
+    const Token *next = parse_peek(p, 1);
+    bool call = next->kind == T_CHAR && next->ch == '(';
+    g->at = parse_at(p);
+    if (!only_expr && parse_is(p, KW_GROUPING) && parse_is_ahead(p, 1, KW_SETS)) {
+        g->kind = AG_SETS;
+        parse_take(p);
+    } else if (!only_expr && call && (parse_is(p, KW_CUBE) || parse_is(p, KW_ROLLUP))) {
+        g->kind = parse_is(p, KW_CUBE) ? AG_CUBE : AG_ROLLUP;
+    } else {
+        if (only_expr && parse_is_char(p, '(') && next->kind == T_CHAR && next->ch == ')') {
+            parse_take(p);
+            parse_fail(p);
+        }
+        read_group_expr(p, g);
+        return g;
+    }
+    parse_take(p);
+    parse_expect_char(p, '(');
+    read_group_items(p, &g->items, g->kind != AG_SETS);
+    parse_expect_char(p, ')');
+    return g;
+}
+
+static void
+read_group_items(Parser *p, PtrList *to, bool only_exprs)
+{
+    parse_enter(p);
+    do
+        ptrlist_add(p->arena, to, read_group_item(p, only_exprs));
+    while (parse_try_char(p, ','));
+    parse_leave(p);
+}
+
 static void
 read_group_by(Parser *p, ASelect *s)
 {
-    if (parse_is(p, KW_DISTINCT)) {
-        s->grouping = "GROUP BY DISTINCT";
-        s->grouping_at = parse_take(p).at;
-    } else {
+    s->group_distinct = parse_try(p, KW_DISTINCT);
+    if (!s->group_distinct)
         parse_try(p, KW_ALL);
-    }
-    do {
-        const Token *next = parse_peek(p, 1);
-        bool call = next->kind == T_CHAR && next->ch == '(';
-        u32 at = parse_at(p);
-        const char *form = NULL;
-        if (parse_is(p, KW_GROUPING) && parse_is_ahead(p, 1, KW_SETS)) {
-            form = "GROUPING SETS";
-            parse_take(p);
-        } else if (parse_is(p, KW_CUBE) && call) {
-            form = "CUBE";
-        } else if (parse_is(p, KW_ROLLUP) && call) {
-            form = "ROLLUP";
-        } else if (parse_is_char(p, '(') && next->kind == T_CHAR && next->ch == ')') {
-            s->grouping = "the empty grouping set";
-            s->grouping_at = parse_take(p).at;
-            parse_take(p);
-            continue;
-        }
-        if (form) {
-            s->grouping = form;
-            s->grouping_at = at;
-            parse_take(p);
-            parse_skip_parens(p);
-        } else {
-            ptrlist_add(p->arena, &s->group_by, parse_expr(p));
-        }
-    } while (parse_try_char(p, ','));
+    read_group_items(p, &s->group_by, false);
 }
 
 static void
