@@ -343,8 +343,6 @@ guc_set(Guc *g, const char *name, const char *value, GucScope scope, Error *err)
         return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "parameter \"%s\" cannot be reset", DEFS[id].name);
     if (!value)
         snprintf(shown, sizeof shown, "%s", g->values[id].reset);
-    else if (id == GUC_session_authorization && strcasecmp(value, g->values[id].reset) == 0)
-        snprintf(shown, sizeof shown, "%s", g->values[id].reset);
     else if (!check(g, (GucId)id, value, shown, err))
         return false;
     return store(g, id, shown, scope, err);
@@ -354,7 +352,7 @@ bool
 guc_reset_all(Guc *g, Error *err)
 {
     for (int i = 0; i < GUC_COUNT; i++)
-        if (!(DEFS[i].flags & (FIXED | OF_TRANSACTION)) && strcmp(g->values[i].now, g->values[i].reset) != 0 &&
+        if (!(DEFS[i].flags & (FIXED | OF_TRANSACTION)) && i != GUC_role && i != GUC_session_authorization && strcmp(g->values[i].now, g->values[i].reset) != 0 &&
             !store(g, i, g->values[i].reset, GUC_SCOPE_SESSION, err))
             return false;
     for (int i = 0; i < CONF_COUNT; i++)

@@ -207,18 +207,10 @@ guc_check_own(GucId id, const char *value, const char *now, const char *reset, c
     case GUC_datestyle: return check_datestyle(value, now, reset, ret, err);
     case GUC_timezone: return check_zone(value, ret, err);
     case GUC_application_name: return check_application_name(value, ret);
-    case GUC_role:
-        if (strcasecmp(value, "none") == 0) {
-            strcpy(ret, "none");
-            return true;
-        }
-        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "SET ROLE is not supported yet");
+    case GUC_role: /* that there is such a role, and who may be it, is acting.c's business */
     case GUC_session_authorization:
-        if (!*value) {
-            *ret = 0;
-            return true;
-        }
-        return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "SET SESSION AUTHORIZATION is not supported yet");
+        strcpy(ret, id == GUC_role && strcasecmp(value, "none") == 0 ? "none" : value);
+        return true;
     case GUC_standard_conforming_strings:
         if (strcasecmp(value, "on") == 0 || strcasecmp(value, "true") == 0 || strcasecmp(value, "yes") == 0 || strcmp(value, "1") == 0) {
             strcpy(ret, "on");

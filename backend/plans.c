@@ -54,7 +54,7 @@ bool
 plans_is_current(Session *s, const CachedPlan *p)
 {
     bool named = !p->parsed || !p->parsed->uses_names || p->names_serial == s->names_serial;
-    return named && p->format_serial == s->format_serial && (!uses_catalog(p) || p->catalog_version == catalog_version(root_of(s, p->parsed)));
+    return named && p->format_serial == s->format_serial && p->role_serial == s->role_serial && (!uses_catalog(p) || p->catalog_version == catalog_version(root_of(s, p->parsed)));
 }
 
 static void
@@ -144,6 +144,7 @@ is_planned(BStmtKind k)
     case BST_RESET:
     case BST_CHECKPOINT:
     case BST_CHECK:
+    case BST_ACCESS:
     case BST_TRANSACTION:
     case BST_DEALLOCATE:
     case BST_DISCARD:
@@ -192,7 +193,8 @@ static BindContext
 bind_context(const Session *s, const CachedPlan *p, const Root *root, const char *source)
 {
     return (BindContext){
-        .root = root, .role_id = s->role_id, .role_name = s->role_name, .database = s->database, .source = source,
+        .root = root, .role_id = s->role_id, .session_role_id = s->session_role_id, .role_name = s->role_name,
+        .session_role_name = s->session_role_name, .database = s->database, .source = source,
         .declared_count = p->declared_count, .declared = p->declared, .no_params = p->is_simple, .format = &s->format,
     };
 }
@@ -218,6 +220,7 @@ fill(Session *s, CachedPlan *p, Arena *a, const char *source)
     p->catalog_version = root ? catalog_version(root) : 0;
     p->format_serial = s->format_serial;
     p->names_serial = s->names_serial;
+    p->role_serial = s->role_serial;
     p->now_us = s->now_us;
     if (!p->parsed)
         return;

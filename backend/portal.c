@@ -432,7 +432,7 @@ portal_context(Session *s, Portal *p)
         .arena = p->arena,
         .txn = s->txn,
         .env = {.params = p->params, .param_count = p->param_count, .format = &p->format, .now_us = s->now_us, .statement_us = s->statement_us,
-                .role_name = s->role_name, .database = s->database, .version = s->version, .call = session_call, .session = s},
+                .role_name = s->role_name, .session_role_name = s->session_role_name, .database = s->database, .version = s->version, .call = session_call, .session = s},
         .memory_limit_bytes = s->memory_limit_bytes,
         .session_rows = session_rows,
     };

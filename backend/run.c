@@ -121,7 +121,7 @@ run_statement(Session *s, Portal *p)
     case BST_CHECK:
     case BST_DEALLOCATE:
     case BST_DISCARD:
-    case BST_ALTER_ROLE:
+    case BST_ACCESS:
         p->tag = utility_run(s, b, p->tag);
         break;
     case BST_DECLARE:

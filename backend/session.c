@@ -28,7 +28,7 @@ leave(Session *s, int status)
     if (s->signed_in && txn_is_open(s->txn))
         txn_rollback(s->txn); /* so that nobody waits for its locks until the process was reaped */
     if (conf_int(&s->boot->conf, log_connections))
-        say_info("connection of %s from %s ended", s->role_name, s->boot->client_text);
+        say_info("connection of %s from %s ended", s->signed_in_name, s->boot->client_text);
     _exit(status);
 }
 
@@ -39,6 +39,7 @@ session_apply_gucs(Session *s)
 {
     if (s->guc_seen == guc_serial(s->guc))
         return;
+    acting_apply(s);
     s->guc_seen = guc_serial(s->guc);
     TypeFormat f = guc_format(s->guc);
     if (!format_equal(&f, &s->format))
@@ -103,7 +104,9 @@ session_tell_cuts(Session *s, const ParsedStmt *parsed)
 bool
 session_set_parameter(Session *s, const char *name, const char *value, GucScope scope, Error *err)
 {
-    if (!guc_set(s->guc, name, value, scope, err))
+    if (!acting_check(s, name, value, err) || !guc_set(s->guc, name, value, scope, err))
+        return false;
+    if (strcasecmp(name, "session_authorization") == 0 && !guc_set(s->guc, "role", "none", scope, err))
         return false;
     if (value && strlen(value) > TYPE_NAME_MAX_BYTES && strcasecmp(name, "application_name") == 0)
         tell_cut(s, str_of(value), utf8_clip(str_of(value), TYPE_NAME_MAX_BYTES));

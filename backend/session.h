@@ -25,6 +25,7 @@ enum { REPLANS_MAX = 10, NAME_BYTES = 64 };
 typedef struct PlanCache PlanCache;
 typedef struct Prepared Prepared;
 typedef struct Portal Portal;
+typedef struct RoleSeen RoleSeen;
 
 /* A statement parsed, bound and planned: by itself in an arena (cached, or held by prepared statements and portals), or in the message's. */
 typedef struct CachedPlan {
@@ -34,7 +35,7 @@ typedef struct CachedPlan {
     bool in_cache, is_simple; /* is_simple: made once, for a simple Query */
     bool is_inner;            /* of the statement inside of a PREPARE or DECLARE that begins at byte `outer` of text; never in the cache */
     u32 outer;
-    u64 hash, catalog_version, format_serial, names_serial;
+    u64 hash, catalog_version, format_serial, names_serial, role_serial;
     i64 now_us;               /* of the transaction it was bound in */
     const char *text;
     u32 text_len, declared_count;
@@ -116,9 +117,13 @@ typedef struct Session {
     BoxShm *box;
     Arena *arena, *message;
     Txn *txn;
-    u32 role_id;
-    bool superuser;
-    char role_name[NAME_BYTES], database[NAME_BYTES], version[128]; /* what version() shows */
+    u32 role_id, session_role_id, signed_in_id; /* as SET ROLE, SET SESSION AUTHORIZATION and the sign-in have it */
+    bool superuser;     /* the role of role_id, as it was when it was looked at last */
+    u64 role_serial;    /* grows when role_id or session_role_id change */
+    i32 connection_limit; /* of the role that signed in; -1: none */
+    RoleSeen *roles_seen; /* names that SET gave, and which roles they were (acting.c) */
+    char role_name[NAME_BYTES], session_role_name[NAME_BYTES], signed_in_name[NAME_BYTES];
+    char database[NAME_BYTES], version[128]; /* what version() shows */
     Guc *guc;
     u64 guc_seen, format_serial; /* serial of the parameters looked at; grows when `format` changes */
     TypeFormat format;
@@ -161,6 +166,14 @@ void session_notice_fields(Session *s, ReplySeverity severity, const Error *err)
 void session_tell_cuts(Session *s, const ParsedStmt *parsed);
 /* guc_set, and what the client is told of it. */
 MUST_CHECK bool session_set_parameter(Session *s, const char *name, const char *value, GucScope scope, Error *err);
+
+/* ---- acting.c ---- */
+/* The session begins as this role. */
+void acting_sign_in(Session *s, const RoleDef *role);
+/* SET ROLE and SET SESSION AUTHORIZATION: whether the session may become this, before the parameter is set. */
+MUST_CHECK bool acting_check(Session *s, const char *name, const char *value, Error *err);
+/* What the parameters say now is who the session acts as. */
+void acting_apply(Session *s);
 
 /* ---- transaction.c ---- */
 /* A message begins one when there is none. */

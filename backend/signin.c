@@ -98,6 +98,7 @@ check_password(Session *s, const Startup *start)
         refuse(s, start, known ? "wrong password" : "no such role or no password");
 }
 
+/* Roles that can not sign in are told so only once their password was right. */
 static void
 find_role(Session *s, const Startup *start)
 {
@@ -106,11 +107,43 @@ find_role(Session *s, const Startup *start)
         refuse(s, start, "the role has been dropped");
     if (!role)
         err_throw_fatal(ERR_INVALID_AUTHORIZATION, "role \"%s\" does not exist", start->user);
+    if (s->boot->has_password && role->has_valid_until && role->valid_until < env->wall_us())
+        refuse(s, start, "the password is not valid any more");
     if (!role->can_login)
         err_throw_fatal(ERR_INVALID_AUTHORIZATION, "role \"%s\" is not permitted to log in", start->user);
-    s->role_id = role->role_id;
-    s->superuser = role->superuser;
-    snprintf(s->role_name, sizeof s->role_name, "%s", start->user);
+    acting_sign_in(s, role);
+    s->connection_limit = role->superuser ? -1 : role->connection_limit;
+}
+
+/* Once control knows us: of several that come at the same time all may be refused, never too many let in. */
+static void
+check_connection_limit(const Session *s)
+{
+    const Shm *shm = &s->boot->shm;
+    i32 n = 0;
+    for (u32 i = 0; s->connection_limit >= 0 && i < shm->slot_count; i++)
+        n += observe_u32(&shm->control->slots[i].pub_state) == SLOT_TAKEN && observe_u32(&shm->control->slots[i].pub_role_id) == s->signed_in_id;
+    if (s->connection_limit >= 0 && n > s->connection_limit)
+        err_throw_fatal(ERR_TOO_MANY_CONNECTIONS, "too many connections for role \"%s\"", s->signed_in_name);
+}
+
+/* ALTER ROLE … SET: what the startup packet says goes before. One that cannot be set any more is no reason to refuse the session. */
+static void
+set_role_parameters(Session *s, const Startup *start)
+{
+    const RoleDef *role = catalog_role(session_root(s), s->signed_in_id);
+    Str config = role ? arena_str(s->message, role->config) : (Str){0};
+    for (u32 at = 0; at < config.len;) {
+        const char *line = config.ptr + at, *end = memchr(line, '\n', config.len - at), *eq = memchr(line, '=', (size_t)(end - line));
+        const char *name = arena_strndup(s->message, line, (size_t)(eq - line)), *value = arena_strndup(s->message, eq + 1, (size_t)(end - eq - 1));
+        bool given = false;
+        Error err;
+        for (u32 i = 0; i < start->param_count; i++)
+            given |= strcasecmp(start->params[i].name, name) == 0;
+        if (!given && !session_set_parameter(s, name, value, GUC_SCOPE_STARTUP, &err))
+            say_warn("setting \"%s\" of role \"%s\": %s", name, s->signed_in_name, err.message);
+        at = (u32)(end + 1 - config.ptr);
+    }
 }
 
 static void
@@ -129,11 +162,10 @@ set_parameters(Session *s, Startup *start)
 {
     Error err;
     startup_options(s->message, start);
+    set_role_parameters(s, start);
     for (u32 i = 0; i < start->param_count; i++)
         if (!session_set_parameter(s, start->params[i].name, start->params[i].value, GUC_SCOPE_STARTUP, &err))
             err_rethrow_fatal(&err);
-    guc_fix(s->guc, GUC_is_superuser, s->superuser ? "on" : "off");
-    guc_fix(s->guc, GUC_session_authorization, s->role_name);
     const char *version = conf_text(&s->boot->conf, server_version);
     char number[16];
     int major = 0, minor = 0;
@@ -162,19 +194,19 @@ static void
 report(Session *s)
 {
     Boot *b = s->boot;
-    SigninReport r = {.slot = b->slot, .generation = b->generation, .role_id = s->role_id};
+    SigninReport r = {.slot = b->slot, .generation = b->generation, .role_id = s->signed_in_id};
     u32 *role = &b->shm.control->slots[b->slot].pub_role_id;
     ssize_t n = write(b->signin_fd, &r, sizeof r);
     close(b->signin_fd);
     b->signin_fd = -1;
     u64 end = env->monotonic_ns() + ROLE_WAIT_MS * 1000000ull;
-    while (n == sizeof r && observe_u32(role) != s->role_id) {
+    while (n == sizeof r && observe_u32(role) != s->signed_in_id) {
         u64 now = env->monotonic_ns();
         if (now > end)
             break;
         latch_wait(role, 0, now + ROLE_LOOK_US * 1000ull);
     }
-    if (observe_u32(role) != s->role_id)
+    if (observe_u32(role) != s->signed_in_id)
         err_throw_fatal(ERR_INTERNAL_ERROR, "the server did not take note of the sign-in");
 }
 
@@ -203,15 +235,16 @@ signin(Session *s)
     shm_forget_secrets(&b->shm);
     find_role(s, &start);
     find_database(s, &start);
-    txn_end_statement(s->txn);
     set_parameters(s, &start);
+    txn_end_statement(s->txn);
     report(s);
+    check_connection_limit(s);
     harden_process();
     wire_limit(s->wire, 0);
     wire_deadline(s->wire, 0, ERR_NONE, NULL);
-    proc_title("%s %s %s", s->role_name, s->database, b->client_text);
+    proc_title("%s %s %s", s->signed_in_name, s->database, b->client_text);
     if (conf_int(&b->conf, log_connections))
-        say_info("connection of %s from %s", s->role_name, b->client_text);
+        say_info("connection of %s from %s", s->signed_in_name, b->client_text);
     session_report_parameters(s);
     reply_key_data(s->wire, (u32)getpid(), (u32)b->shm.control->slots[b->slot].cancel_key);
 }

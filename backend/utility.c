@@ -2,7 +2,7 @@
  * utility.c
  *    What the session answers by itself: SET, SHOW, RESET, EXPLAIN, DEALLOCATE, DISCARD, CHECKPOINT.
  */
-#include "backend/session.h"
+#include "backend/role.h"
 
 #include "backend/interrupt.h"
 #include "backend/throw.h"
@@ -196,6 +196,7 @@ discard(Session *s, const BStmt *b)
     case DISCARD_ALL: break;
     }
     portal_close_others(s);
+    CHECKED(session_set_parameter(s, "session_authorization", NULL, GUC_SCOPE_SESSION, &err), &err);
     CHECKED(guc_reset_all(s->guc, &err), &err);
     session_apply_gucs(s);
     prepared_drop_all(s);
@@ -213,14 +214,14 @@ reset(Session *s, const BStmt *b)
     if (!b->name || strcasecmp(b->name, "all") == 0)
         CHECKED(guc_reset_all(s->guc, &err), &err);
     else
-        CHECKED(guc_set(s->guc, b->name, NULL, GUC_SCOPE_SESSION, &err), &err);
+        CHECKED(session_set_parameter(s, b->name, NULL, GUC_SCOPE_SESSION, &err), &err);
     session_apply_gucs(s);
 }
 
 static void
 checkpoint(Session *s)
 {
-    if (!s->superuser)
+    if (!role_may_as(txn_root(s->txn), s->role_id, ROLE_CHECKPOINT_OID))
         err_throw(ERR_INSUFFICIENT_PRIVILEGE, "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT");
     txn_checkpoint(s->txn);
 }
@@ -230,32 +231,9 @@ static void
 check_database(Session *s)
 {
     Error err;
-    if (!s->superuser)
+    if (!role_is_superuser(session_root(s), s->role_id))
         err_throw(ERR_INSUFFICIENT_PRIVILEGE, "must be superuser to do CHECK DATABASE");
     CHECKED(store_verify(txn_snapshot(s->txn), VERIFY_CONTENTS, &err), &err);
-}
-
-/* ALTER ROLE … PASSWORD: a verifier made by the client is stored as it is, a password becomes one here. */
-static void
-alter_role(Session *s, const BStmt *b)
-{
-    const RoleDef *role = catalog_find_role(session_root(s), str_of(b->name));
-    char verifier[SCRAM_VERIFIER_MAX] = "";
-    ScramVerifier parsed;
-    if (!role)
-        err_throw(ERR_UNDEFINED_OBJECT, "role \"%s\" does not exist", b->name);
-    if (!s->superuser && role->role_id != s->role_id)
-        err_throw(ERR_INSUFFICIENT_PRIVILEGE, "permission denied");
-    if (b->text && scram_parse(b->text, &parsed)) {
-        if (strlen(b->text) >= sizeof verifier)
-            err_throw(ERR_INVALID_PARAMETER_VALUE, "the password's verifier is too long");
-        strcpy(verifier, b->text);
-    } else if (b->text && *b->text)
-        scram_make(b->text, verifier);
-    else if (b->text)
-        session_notice(s, REPLY_NOTICE, ERR_NONE, "empty string is not a valid password, clearing password");
-    if (txn_put_role(s->txn, role, verifier) != TXN_DONE)
-        err_throw(ERR_SERIALIZATION_FAILURE, "could not change the role because it changed meanwhile");
 }
 
 const char *
@@ -269,7 +247,7 @@ utility_run(Session *s, const BStmt *b, const char *tag)
     case BST_DISCARD: return discard(s, b);
     case BST_CHECK: check_database(s); return "CHECK DATABASE";
     case BST_CHECKPOINT: checkpoint(s); return "CHECKPOINT";
-    case BST_ALTER_ROLE: alter_role(s, b); return "ALTER ROLE";
+    case BST_ACCESS: role_run(s, b->access); return tag;
     default: err_throw(ERR_INTERNAL_ERROR, "statement of kind %d is no utility", b->kind);
     }
 }

@@ -52,6 +52,24 @@ put_roles(ByteBuf *to, const Root *root, const SecretShm *secrets)
     buf_free(&payload);
 }
 
+/* Behind the roles that they name. */
+static void
+put_memberships_and_rights(ByteBuf *to, const RolesShm *all)
+{
+    ByteBuf payload = {0};
+    for (u32 i = 0; all && i < all->member_count; i++) {
+        buf_clear(&payload);
+        catrec_put_member(&payload, &all->members[i], false);
+        snap_put_catalog(to, WAL_GRANT_ROLE, &payload);
+    }
+    for (u32 i = 0; all && i < all->rights_count; i++) {
+        buf_clear(&payload);
+        catrec_put_rights(&payload, all->rights[i], false);
+        snap_put_catalog(to, WAL_SET_RIGHTS, &payload);
+    }
+    buf_free(&payload);
+}
+
 typedef struct Tables {
     ByteBuf *to, payload;
 } Tables;
@@ -71,6 +89,7 @@ snapshot_put_catalog(ByteBuf *to, const Root *root, const SecretShm *secrets)
 {
     Tables p = {.to = to};
     put_roles(to, root, secrets);
+    put_memberships_and_rights(to, root->roles);
     catalog_each_table(root, put_table, &p);
     buf_free(&p.payload);
 }

@@ -11,6 +11,7 @@
  * Fails: world_reserve_catalog; the changes themselves take from what it promised.
  */
 #include "common/store/tree.h"
+#include "common/store/roles.h"
 #include "walwriter/secrets.h"
 #include "walwriter/world_int.h"
 
@@ -210,24 +211,13 @@ world_hide_created(World *w, const TableDef *def, u32 owner)
     return hide(w, def, 1, owner);
 }
 
-/* With the rights that the table has: its definition, when it is made from a record, has none. */
-static TableDef
-keep_rights(const TableDef *def, const TableDef *old)
-{
-    TableDef d = *def;
-    d.acl = old->acl;
-    d.acl_count = old->acl_count;
-    return d;
-}
-
 /* New and empty beside the old one, which readers keep; block ids go on. */
 const TableShm *
 world_hide_emptied(World *w, u32 table_id, const TableDef *def, u32 owner)
 {
     const TableWork *old = world_work(w, table_id);
     ensure(old);
-    TableDef d = keep_rights(def ? def : world_newest_def(old), old->t->def);
-    return hide(w, &d, old->t->dir->next_block, owner);
+    return hide(w, def ? def : world_newest_def(old), old->t->dir->next_block, owner);
 }
 
 const TableDef *
@@ -292,11 +282,14 @@ world_show_table(World *w, u32 table_id)
 {
     TableWork *tw = world_work(w, table_id);
     bool known = false;
+    const TableDef *rights = NULL; /* others may have changed them meanwhile: TRUNCATE does not keep them from it */
     if (!tw || !tw->hidden_by)
         return;
     while (tw->replaces) {
         TableWork *under = tw->replaces;
         known |= !under->hidden_by;
+        if (!under->hidden_by && under->t->def->acl_version > tw->t->def->acl_version)
+            rights = under->t->def;
         tw->unnamed = under->unnamed;
         tw->replaces = under->replaces;
         retire_table(w, under);
@@ -304,6 +297,8 @@ world_show_table(World *w, u32 table_id)
     }
     tw->hidden_by = 0;
     catalog_set_table(w, table_id, tw->t);
+    if (rights)
+        world_set_acl(w, rights);
     w->next.table_count += !known;
     w->next.catalog_version++;
 }
@@ -404,7 +399,7 @@ world_rebuild_table(World *w, const TableDef *def)
 
 /* What is hidden above the table was made from a definition of its own. */
 static void
-replace_def(World *w, u32 table_id, const TableDef *def, const AclItem *acl, u32 count)
+replace_def(World *w, u32 table_id, const TableDef *def, const TableDef *rights)
 {
     TableWork *tw = world_work(w, table_id);
     while (tw && tw->replaces)
@@ -413,8 +408,15 @@ replace_def(World *w, u32 table_id, const TableDef *def, const AclItem *acl, u32
         return;
     TableShm *t = world_must(w, sizeof *t);
     *t = *tw->t;
-    t->def = copy_def(w, def ? def : tw->t->def, acl, count);
-    t->def_bytes = (u32)def_bytes(t->def, count);
+    TableDef with = def ? *def : *tw->t->def;
+    if (rights) {
+        with.has_acl = rights->has_acl;
+        with.acl_version = rights->acl_version;
+        with.acl = rights->acl;
+        with.acl_count = rights->acl_count;
+    }
+    t->def = copy_def(w, &with, with.acl, with.acl_count);
+    t->def_bytes = (u32)def_bytes(t->def, with.acl_count);
     world_retire(w, tw->t->def, tw->t->def_bytes);
     world_retire(w, tw->t, sizeof *t);
     tw->t = t;
@@ -425,70 +427,58 @@ replace_def(World *w, u32 table_id, const TableDef *def, const AclItem *acl, u32
 void
 world_alter_table(World *w, const TableDef *def)
 {
-    const TableShm *t = world_table(w, def->table_id);
-    if (t)
-        replace_def(w, def->table_id, def, t->def->acl, t->def->acl_count);
+    replace_def(w, def->table_id, def, NULL);
 }
 
 void
-world_set_acl(World *w, u32 table_id, const AclItem *acl, u32 count)
+world_set_acl(World *w, const TableDef *rights)
 {
-    replace_def(w, table_id, NULL, acl, count);
+    replace_def(w, rights->table_id, NULL, rights);
 }
 
-/* ---- roles ---- */
+/* ---- roles, and the rights on what is no table ---- */
 
-/* Replaces the list: without role_id, with `with` when it is not NULL. */
+static void *
+alloc_piece(void *world, u64 bytes)
+{
+    return world_must(world, bytes);
+}
+
+/* What the change leaves out of the lists. */
 static void
-replace_roles(World *w, u32 role_id, const RoleDef *with)
+retire_replaced(World *w, const RolesShm *old, const RolesShm *new)
+{
+    u32 n = 0;
+    for (u32 i = 0; i < old->count; i++) {
+        while (n < new->count && new->roles[n]->role_id < old->roles[i]->role_id)
+            n++;
+        if (n == new->count || new->roles[n] != old->roles[i])
+            world_retire(w, old->roles[i], role_bytes(old->roles[i]));
+    }
+    for (u32 i = 0; i < old->rights_count; i++) {
+        bool stays = false;
+        for (u32 k = 0; k < new->rights_count && !stays; k++)
+            stays = new->rights[k] == old->rights[i];
+        if (!stays)
+            world_retire(w, old->rights[i], rights_bytes(old->rights[i]));
+    }
+    world_retire(w, old, roles_bytes(old));
+}
+
+void
+world_change_roles(World *w, const RoleChange *c, const char *verifier)
 {
     const RolesShm *old = w->next.roles;
-    u32 count = old ? old->count : 0, n = 0;
-    RolesShm *made = world_must(w, roles_bytes(count + 1));
-    for (u32 i = 0; i < count; i++) {
-        if (with && old->roles[i]->role_id >= role_id) {
-            made->roles[n++] = with;
-            with = NULL;
-        }
-        if (old->roles[i]->role_id == role_id)
-            world_retire(w, old->roles[i], role_bytes(old->roles[i]));
-        else
-            made->roles[n++] = old->roles[i];
-    }
-    if (with)
-        made->roles[n++] = with;
-    if (n != count + 1) { /* sizes must be told exactly when it is freed */
-        RolesShm *exact = world_must(w, roles_bytes(n));
-        memcpy(exact->roles, made->roles, n * sizeof made->roles[0]);
-        world_free(w, made, roles_bytes(count + 1));
-        made = exact;
-    }
-    made->count = n;
-    made->pad = 0;
-    if (old)
-        world_retire(w, old, roles_bytes(count));
-    w->next.roles = made;
-    w->next.catalog_version++;
-}
-
-void
-world_put_role(World *w, const RoleDef *role, const char *verifier)
-{
-    RoleDef *copy = world_must(w, role_bytes(role));
-    *copy = *role;
-    copy_str((char *)(copy + 1), role->name, &copy->name);
-    replace_roles(w, role->role_id, copy);
-    w->next.next_role_id = MAX(w->next.next_role_id, role->role_id + 1);
-    if (w->shm->secrets) /* never in the world, which every backend reads */
-        secrets_put(w->shm->secrets, role->role_id, role->name, verifier);
-}
-
-void
-world_drop_role(World *w, u32 role_id)
-{
-    if (!catalog_role(&w->next, role_id))
+    if (c->kind == ROLE_CHANGE_DROP && (!catalog_role(&w->next, c->role_id) || role_is_predefined(c->role_id)))
         return;
-    replace_roles(w, role_id, NULL);
-    if (w->shm->secrets)
-        secrets_drop(w->shm->secrets, role_id);
+    w->next.roles = roles_change(old, c, alloc_piece, w);
+    if (old)
+        retire_replaced(w, old, w->next.roles);
+    w->next.catalog_version++;
+    if (c->kind == ROLE_CHANGE_PUT)
+        w->next.next_role_id = MAX(w->next.next_role_id, c->role.role_id + 1);
+    if (c->kind == ROLE_CHANGE_PUT && w->shm->secrets) /* never in the world, which every backend reads */
+        secrets_put(w->shm->secrets, c->role.role_id, c->role.name, verifier);
+    if (c->kind == ROLE_CHANGE_DROP && w->shm->secrets)
+        secrets_drop(w->shm->secrets, c->role_id);
 }

@@ -9,11 +9,13 @@
  */
 #include "walwriter/writer.h"
 
+#include "common/base/hash.h"
 #include "common/disk/catrec.h"
+#include "common/store/rights.h"
 
 #include <stdio.h>
 
-enum { NAME_OF_TABLE = 1, NAME_OF_ROLE, NAME_OF_ACL };
+enum { NAME_OF_TABLE = 1, NAME_OF_ROLE, NAME_OF_ACL, NAME_OF_MEMBERS, NAME_OF_RIGHTS };
 
 bool
 ddl_is_catalog(u16 kind)
@@ -24,13 +26,10 @@ ddl_is_catalog(u16 kind)
     case WAL_ALTER_TABLE:
     case WAL_REBUILD_TABLE:
     case WAL_TRUNCATE:
-    case WAL_CREATE_ROLE:
-    case WAL_ALTER_ROLE:
-    case WAL_DROP_ROLE:
     case WAL_SET_ACL:
         return true;
     default:
-        return false;
+        return catrec_is_of_roles(kind);
     }
 }
 
@@ -45,18 +44,17 @@ static bool
 decode(Arena *a, u16 kind, const u8 *payload, u32 len, Error *err)
 {
     TableDef table;
-    RoleDef role;
-    const AclItem *acl;
+    RoleChange change;
     char verifier[CATREC_VERIFIER_MAX];
-    u32 id, count;
+    u32 id;
     bool keep;
+    if (catrec_is_of_roles(kind))
+        return catrec_read_change(a, kind, payload, len, &change, verifier, &keep, err);
     switch (kind) {
     case WAL_CREATE_TABLE:
     case WAL_ALTER_TABLE:
     case WAL_REBUILD_TABLE: return catrec_read_table(a, payload, len, &table, err);
-    case WAL_CREATE_ROLE:
-    case WAL_ALTER_ROLE: return catrec_read_role(payload, len, &role, verifier, &keep, err);
-    case WAL_SET_ACL: return catrec_read_acl(a, payload, len, &id, &acl, &count, err);
+    case WAL_SET_ACL: return catrec_read_acl(a, payload, len, &table, err);
     default: return catrec_read_id(payload, len, &id, err);
     }
 }
@@ -77,7 +75,7 @@ ddl_check(u16 kind, const u8 *payload, u32 len, Error *err)
 typedef struct Ask {
     Writer *w;
     Tx *tx;
-    const Root *root;
+    Root root;           /* the newest one, with the roles and rights that the transaction has staged */
     const RoleDef *role; /* who asks */
     Error *err;
 } Ask;
@@ -130,27 +128,36 @@ take_name(const Ask *a, u16 what, Str name)
 static Judged
 keep_role(const Ask *a, u32 role_id)
 {
-    RoleDef r;
-    if (staged_role(a->w, a->tx, role_id, &r))
-        return take(a, name_tag(NAME_OF_ROLE, r.name), LOCK_SHARED);
-    const RoleDef *dropped = catalog_role(a->root, role_id);
-    return dropped ? refused(a, ERR_UNDEFINED_OBJECT, "role \"%s\" does not exist", dropped->name) : JUDGED_REPLAN;
+    const RoleDef *r = catalog_role(&a->root, role_id);
+    if (!r)
+        return refused(a, ERR_UNDEFINED_OBJECT, "role does not exist", STR_LIT(""));
+    return role_is_predefined(role_id) ? JUDGED_YES : take(a, name_tag(NAME_OF_ROLE, r->name), LOCK_SHARED);
 }
 
 static Judged
 keep_roles(const Ask *a, const AclItem *acl, u32 count)
 {
     Judged j = JUDGED_YES;
-    for (u32 i = 0; i < count && j == JUDGED_YES; i++)
+    for (u32 i = 0; i < count && j == JUDGED_YES; i++) {
         if (acl[i].role_id) /* 0: PUBLIC */
             j = keep_role(a, acl[i].role_id);
+        if (j == JUDGED_YES)
+            j = keep_role(a, acl[i].grantor_id);
+    }
     return j;
 }
 
 static bool
 owns(const Ask *a, const TableDef *t)
 {
-    return a->role->superuser || a->role->role_id == t->owner_id;
+    return rights_own(&a->root, t->owner_id, a->role->role_id);
+}
+
+static bool
+may_create(const Ask *a, u32 role_id)
+{
+    RightsOf schema = rights_of_schema(&a->root);
+    return rights_allow(&a->root, &schema, role_id, ACL_CREATE);
 }
 
 static const TableDef *
@@ -173,11 +180,12 @@ static Judged
 judge_create_table(const Ask *a, CatalogChange *c)
 {
     TableDef t;
-    RoleDef owner;
     if (!catrec_read_table(a->tx->arena, c->payload, c->len, &t, a->err))
         return JUDGED_ERROR;
-    if ((t.owner_id != a->role->role_id && !a->role->superuser) || !staged_role(a->w, a->tx, t.owner_id, &owner))
+    if (!catalog_role(&a->root, t.owner_id) || (!a->role->superuser && !role_is_member(&a->root, a->role->role_id, t.owner_id)))
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "must be able to SET ROLE to the owner of table \"%s\"", t.name);
+    if (!may_create(a, a->role->role_id))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for schema public", t.name);
     if (null_key_column(&t))
         return refused(a, ERR_INVALID_TABLE_DEFINITION, null_key_column(&t), t.name);
     Judged j = take_name(a, NAME_OF_TABLE, t.name);
@@ -204,7 +212,7 @@ judge_table_change(const Ask *a, const CatalogChange *c)
         return JUDGED_REPLAN;
     if (c->kind == WAL_DROP_TABLE && !owns(a, t))
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "must be owner of table %s", t->name);
-    if (c->kind == WAL_TRUNCATE && !catalog_allows(a->root, t, a->role->role_id, ACL_TRUNCATE))
+    if (c->kind == WAL_TRUNCATE && !catalog_allows(&a->root, t, a->role->role_id, ACL_TRUNCATE))
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %s", t->name);
     return take(a, (LockTag){id, LOCK_TABLE, 0, 0}, LOCK_TABLE_ACCESS_EXCLUSIVE);
 }
@@ -251,18 +259,24 @@ judge_alter_table(const Ask *a, const CatalogChange *c)
     if (!catrec_read_table(a->tx->arena, c->payload, c->len, &t, a->err))
         return JUDGED_ERROR;
     const TableDef *old = table_of(a, t.table_id);
-    if (!old || t.schema_version != old->schema_version + 1)
+    if (!old || t.schema_version != old->schema_version + 1 || t.acl_version != old->acl_version)
         return JUDGED_REPLAN;
     if (!owns(a, old))
         return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "must be owner of table %s", old->name);
     bool renamed = !str_eq(t.name, old->name);
-    if (t.owner_id != old->owner_id || t.acl_count || (c->kind == WAL_ALTER_TABLE ? !same_rows(old, &t) : renamed))
+    bool given = t.owner_id != old->owner_id;
+    if (given && (!catalog_role(&a->root, t.owner_id) || (!a->role->superuser && (!role_is_member(&a->root, a->role->role_id, t.owner_id) ||
+                                                                                !may_create(a, t.owner_id)))))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "must be able to SET ROLE to the new owner of table \"%s\"", t.name);
+    if (c->kind == WAL_ALTER_TABLE ? !same_rows(old, &t) : renamed || given)
         return refused(a, ERR_PROTOCOL_VIOLATION, "malformed request: table \"%s\" cannot be altered so", old->name);
     if (null_key_column(&t))
         return refused(a, ERR_INVALID_TABLE_DEFINITION, null_key_column(&t), t.name);
     Judged j = take(a, (LockTag){t.table_id, LOCK_TABLE, 0, 0}, LOCK_TABLE_ACCESS_EXCLUSIVE);
     if (j == JUDGED_YES)
         j = take(a, (LockTag){0, LOCK_NAME, NAME_OF_ACL, t.table_id}, LOCK_EXCLUSIVE);
+    if (j == JUDGED_YES && given)
+        j = keep_role(a, t.owner_id);
     if (j == JUDGED_YES && renamed)
         j = take_name(a, NAME_OF_TABLE, old->name);
     if (j == JUDGED_YES && renamed)
@@ -277,39 +291,28 @@ judge_alter_table(const Ask *a, const CatalogChange *c)
     return j;
 }
 
-static bool
-may_change_role(const Ask *a, const RoleDef *old, const RoleDef *wanted)
-{
-    if (a->role->superuser)
-        return true;
-    if (old && old->role_id == a->role->role_id) /* its own password, nothing else */
-        return wanted->superuser == old->superuser && wanted->can_login == old->can_login && wanted->create_role == old->create_role &&
-               wanted->create_db == old->create_db && wanted->inherit == old->inherit &&
-               wanted->connection_limit == old->connection_limit && str_eq(wanted->name, old->name);
-    return a->role->create_role && !wanted->superuser && !(old && old->superuser);
-}
+/* ---- roles ---- */
 
 static Judged
-judge_role(const Ask *a, CatalogChange *c)
+judge_role_def(const Ask *a, CatalogChange *c)
 {
     RoleDef r;
     char verifier[CATREC_VERIFIER_MAX];
     bool keep;
     if (!catrec_read_role(c->payload, c->len, &r, verifier, &keep, a->err))
         return JUDGED_ERROR;
-    RoleDef was, same;
-    const RoleDef *old = c->kind == WAL_ALTER_ROLE && staged_role(a->w, a->tx, r.role_id, &was) ? &was : NULL;
-    if (c->kind == WAL_ALTER_ROLE && !old)
+    const RoleDef *old = c->kind == WAL_ALTER_ROLE ? catalog_role(&a->root, r.role_id) : NULL;
+    if (c->kind == WAL_ALTER_ROLE && (!old || role_is_predefined(r.role_id)))
         return refused(a, ERR_UNDEFINED_OBJECT, "role \"%s\" does not exist", r.name);
-    if (!may_change_role(a, old, &r))
-        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, c->kind == WAL_ALTER_ROLE ? "permission denied" : "permission denied to create role",
-                       r.name);
+    if (!roles_may_change(a->role, old, &r))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, old ? "permission denied" : "permission denied to create role", r.name);
     Judged j = take_name(a, NAME_OF_ROLE, r.name);
     if (j == JUDGED_YES && old && !str_eq(old->name, r.name))
         j = take_name(a, NAME_OF_ROLE, old->name);
     if (j != JUDGED_YES)
         return j;
-    if (staged_find_role(a->w, a->tx, r.name, &same) && (!old || same.role_id != old->role_id))
+    const RoleDef *same = catalog_find_role(&a->root, r.name);
+    if (same && (!old || same->role_id != old->role_id))
         return refused(a, ERR_DUPLICATE_OBJECT, "role \"%s\" already exists", r.name);
     if (!old)
         catrec_set_id(c->payload, world_next_role_id(a->w->world));
@@ -326,8 +329,20 @@ static bool
 look_for_owned(void *ctx, const TableDef *t)
 {
     Owned *o = ctx;
-    o->any |= t->owner_id == o->role_id && staged_table(o->ask->w, o->ask->tx, t->table_id);
+    const TableDef *now = table_of(o->ask, t->table_id);
+    o->any |= now && rights_name_role(now->owner_id, now->acl, now->acl_count, o->role_id);
     return !o->any;
+}
+
+static bool
+any_rights_of(const Root *root, u32 role_id)
+{
+    for (u32 i = 0; root->roles && i < root->roles->rights_count; i++) {
+        const RightsDef *d = root->roles->rights[i];
+        if (rights_name_role(d->role_id, d->acl, d->acl_count, role_id))
+            return true;
+    }
+    return false;
 }
 
 static Judged
@@ -336,34 +351,108 @@ judge_drop_role(const Ask *a, const CatalogChange *c)
     u32 id;
     if (!catrec_read_id(c->payload, c->len, &id, a->err))
         return JUDGED_ERROR;
-    RoleDef r;
-    if (!staged_role(a->w, a->tx, id, &r))
+    const RoleDef *r = catalog_role(&a->root, id);
+    if (!r || role_is_predefined(id))
         return JUDGED_REPLAN;
-    if (!a->role->superuser && (!a->role->create_role || r.superuser))
-        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied to drop role", r.name);
-    if (id == a->role->role_id)
-        return refused(a, ERR_OBJECT_IN_USE, "current user cannot be dropped", r.name);
-    Owned owned = {a, id, staged_role_owns_any(a->w, a->tx, id)};
-    catalog_each_table(a->root, look_for_owned, &owned);
+    if (!a->role->superuser && (!a->role->create_role || r->superuser))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied to drop role", r->name);
+    if (id == a->role->role_id || id == observe_u32(&a->w->shm->control->slots[a->tx->slot].pub_role_id))
+        return refused(a, ERR_OBJECT_IN_USE, "current user cannot be dropped", r->name);
+    Owned owned = {a, id, staged_role_has_any(a->w, a->tx, id) || any_rights_of(&a->root, id)};
+    catalog_each_table(&a->root, look_for_owned, &owned);
     if (id == ROLE_ROOT || owned.any)
-        return refused(a, ERR_DEPENDENT_OBJECTS, "role \"%s\" cannot be dropped because some objects depend on it", r.name);
-    return take_name(a, NAME_OF_ROLE, r.name);
+        return refused(a, ERR_DEPENDENT_OBJECTS, "role \"%s\" cannot be dropped because some objects depend on it", r->name);
+    Judged j = take(a, (LockTag){0, LOCK_NAME, NAME_OF_MEMBERS, 0}, LOCK_EXCLUSIVE);
+    return j == JUDGED_YES ? take_name(a, NAME_OF_ROLE, r->name) : j;
 }
+
+/* All memberships are under one lock, so that no two requests make a cycle. */
+static Judged
+judge_member(const Ask *a, const CatalogChange *c)
+{
+    RoleMember m;
+    bool revoked;
+    if (!catrec_read_member(c->payload, c->len, &m, &revoked, a->err))
+        return JUDGED_ERROR;
+    Judged j = take(a, (LockTag){0, LOCK_NAME, NAME_OF_MEMBERS, 0}, LOCK_EXCLUSIVE);
+    if (j == JUDGED_YES)
+        j = keep_role(a, m.role_id);
+    if (j == JUDGED_YES && m.member_id != m.role_id)
+        j = keep_role(a, m.member_id);
+    if (j != JUDGED_YES)
+        return j;
+    const RoleDef *r = catalog_role(&a->root, m.role_id);
+    if (!roles_may_grant(&a->root, a->role, r))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, r->superuser ? "must be superuser to alter superusers" : "must have admin option on role \"%s\"",
+                       r->name);
+    if (!catalog_role(&a->root, m.grantor_id) || m.role_id == ROLE_DATABASE_OWNER_OID || m.member_id == ROLE_DATABASE_OWNER_OID)
+        return refused(a, ERR_INVALID_GRANT_OPERATION, "role \"%s\" cannot have explicit members", r->name);
+    if (!revoked && role_is_member(&a->root, m.role_id, m.member_id))
+        return refused(a, ERR_INVALID_GRANT_OPERATION, "role \"%s\" is a member of a role that is to be its member", r->name);
+    return JUDGED_YES;
+}
+
+/* ---- rights ---- */
 
 static Judged
 judge_acl(const Ask *a, const CatalogChange *c)
 {
-    u32 id, count;
-    const AclItem *acl;
-    if (!catrec_read_acl(a->tx->arena, c->payload, c->len, &id, &acl, &count, a->err))
+    TableDef t;
+    if (!catrec_read_acl(a->tx->arena, c->payload, c->len, &t, a->err))
         return JUDGED_ERROR;
-    const TableDef *t = table_of(a, id);
-    if (!t)
+    const TableDef *old = table_of(a, t.table_id);
+    if (!old)
         return JUDGED_REPLAN;
-    if (!owns(a, t))
-        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %s", t->name);
-    Judged j = keep_roles(a, acl, count);
-    return j == JUDGED_YES ? take(a, (LockTag){0, LOCK_NAME, NAME_OF_ACL, id}, LOCK_EXCLUSIVE) : j;
+    Judged j = take(a, (LockTag){0, LOCK_NAME, NAME_OF_ACL, t.table_id}, LOCK_EXCLUSIVE);
+    if (j == JUDGED_YES)
+        j = keep_roles(a, t.acl, t.acl_count);
+    if (j != JUDGED_YES)
+        return j;
+    if (t.acl_version != old->acl_version + 1)
+        return JUDGED_REPLAN;
+    TableDef made = *old;
+    made.acl = t.acl;
+    made.acl_count = t.acl_count;
+    made.has_acl = t.has_acl;
+    RightsOf before = rights_of_table(old), after = rights_of_table(&made);
+    for (u32 i = 0; i < t.acl_count; i++)
+        if (t.acl[i].column > old->column_count)
+            return JUDGED_REPLAN;
+    if (!rights_may_become(&a->root, &before, &after, a->role->role_id))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %s", old->name);
+    return JUDGED_YES;
+}
+
+static Judged
+judge_rights(const Ask *a, const CatalogChange *c)
+{
+    RightsDef r;
+    bool gone;
+    if (!catrec_read_rights(a->tx->arena, c->payload, c->len, &r, &gone, a->err))
+        return JUDGED_ERROR;
+    bool of_role = r.kind >= RIGHTS_DEFAULT_TABLES;
+    Judged j = take(a, (LockTag){0, LOCK_NAME, NAME_OF_RIGHTS, hash_u64(r.kind * 8192ull + r.schema_id + ((u64)(of_role ? r.role_id : 0) << 32))}, LOCK_EXCLUSIVE);
+    if (j == JUDGED_YES)
+        j = keep_role(a, r.role_id);
+    if (j == JUDGED_YES)
+        j = keep_roles(a, r.acl, r.acl_count);
+    if (j != JUDGED_YES)
+        return j;
+    const RightsDef *old = roles_rights(&a->root, (RightsKind)r.kind, of_role ? r.role_id : 0, r.schema_id);
+    if (r.version != (old ? old->version : 0) + 1)
+        return JUDGED_REPLAN;
+    if (of_role)
+        return role_may_as(&a->root, a->role->role_id, r.role_id)
+                   ? JUDGED_YES
+                   : refused(a, ERR_INSUFFICIENT_PRIVILEGE, "permission denied to change default privileges", STR_LIT(""));
+    RightsOf before = r.kind == RIGHTS_SCHEMA ? rights_of_schema(&a->root) : rights_of_database(&a->root), after = before;
+    after.acl = r.acl;
+    after.acl_count = r.acl_count;
+    after.by_default = false;
+    if (r.role_id != before.owner_id || !rights_may_become(&a->root, &before, &after, a->role->role_id))
+        return refused(a, ERR_INSUFFICIENT_PRIVILEGE, r.kind == RIGHTS_SCHEMA ? "permission denied for schema public" : "permission denied for database",
+                       STR_LIT(""));
+    return JUDGED_YES;
 }
 
 static Judged
@@ -376,8 +465,10 @@ judge_change(const Ask *a, CatalogChange *c)
     case WAL_ALTER_TABLE:
     case WAL_REBUILD_TABLE: return judge_alter_table(a, c);
     case WAL_CREATE_ROLE:
-    case WAL_ALTER_ROLE: return judge_role(a, c);
+    case WAL_ALTER_ROLE: return judge_role_def(a, c);
     case WAL_DROP_ROLE: return judge_drop_role(a, c);
+    case WAL_GRANT_ROLE: return judge_member(a, c);
+    case WAL_SET_RIGHTS: return judge_rights(a, c);
     default: return judge_acl(a, c);
     }
 }
@@ -390,8 +481,10 @@ ddl_judge(Writer *w, Tx *tx, Error *err)
         return JUDGED_ERROR;
     }
     arena_reset(tx->arena);
-    Ask a = {w, tx, world_root(w->world), NULL, err};
-    a.role = catalog_role(a.root, observe_u32(&w->shm->control->slots[tx->slot].pub_role_id));
+    Ask a = {w, tx, {0}, NULL, err};
+    if (!staged_root(w, tx, &a.root))
+        return judge_no_memory(err);
+    a.role = catalog_role(&a.root, judge_role(w, tx, &a.root));
     if (!a.role) {
         error_set(err, ERR_INSUFFICIENT_PRIVILEGE, "permission denied");
         return JUDGED_ERROR;
@@ -421,11 +514,15 @@ ddl_apply(World *world, Arena *a, u16 kind, const u8 *payload, u32 len)
 {
     Error err;
     TableDef table;
-    RoleDef role;
+    RoleChange change;
     char verifier[CATREC_VERIFIER_MAX];
-    const AclItem *acl;
-    u32 id, count;
+    u32 id;
     bool keep;
+    if (catrec_is_of_roles(kind)) {
+        ensure(catrec_read_change(a, kind, payload, len, &change, verifier, &keep, &err));
+        world_change_roles(world, &change, keep ? NULL : verifier);
+        return;
+    }
     switch (kind) {
     case WAL_CREATE_TABLE:
         ensure(catrec_read_table(a, payload, len, &table, &err));
@@ -446,18 +543,9 @@ ddl_apply(World *world, Arena *a, u16 kind, const u8 *payload, u32 len)
         (kind == WAL_ALTER_TABLE ? world_alter_table : world_rebuild_table)(world, &table);
         world_give_name(world, table.table_id);
         break;
-    case WAL_CREATE_ROLE:
-    case WAL_ALTER_ROLE:
-        ensure(catrec_read_role(payload, len, &role, verifier, &keep, &err));
-        world_put_role(world, &role, keep ? NULL : verifier);
-        break;
-    case WAL_DROP_ROLE:
-        ensure(catrec_read_id(payload, len, &id, &err));
-        world_drop_role(world, id);
-        break;
     case WAL_SET_ACL:
-        ensure(catrec_read_acl(a, payload, len, &id, &acl, &count, &err));
-        world_set_acl(world, id, acl, count);
+        ensure(catrec_read_acl(a, payload, len, &table, &err));
+        world_set_acl(world, &table);
         break;
     default:
         ensure(!"a catalog record");

@@ -15,7 +15,7 @@
 #include "walwriter/writer.h"
 
 #include "common/disk/catrec.h"
-#include "common/store/shape.h"
+#include "common/store/rights.h"
 
 #include <stdlib.h>
 
@@ -26,34 +26,30 @@ change_id(u16 kind, const u8 *payload, u32 len, Arena *a)
 {
     Error err;
     TableDef table;
-    RoleDef role;
-    char verifier[CATREC_VERIFIER_MAX];
-    const AclItem *acl;
-    u32 id, count;
-    bool keep;
+    u32 id;
+    if (kind == WAL_GRANT_ROLE || kind == WAL_SET_RIGHTS)
+        return 0;
+    if (kind == WAL_CREATE_ROLE || kind == WAL_ALTER_ROLE)
+        return get_le32(payload);
     switch (kind) {
     case WAL_CREATE_TABLE:
     case WAL_ALTER_TABLE:
     case WAL_REBUILD_TABLE:
         ensure(catrec_read_table(a, payload, len, &table, &err));
         return table.table_id;
-    case WAL_CREATE_ROLE:
-    case WAL_ALTER_ROLE:
-        ensure(catrec_read_role(payload, len, &role, verifier, &keep, &err));
-        return role.role_id;
     case WAL_SET_ACL:
-        ensure(catrec_read_acl(a, payload, len, &id, &acl, &count, &err));
-        return id;
+        ensure(catrec_read_acl(a, payload, len, &table, &err));
+        return table.table_id;
     default:
         ensure(catrec_read_id(payload, len, &id, &err));
         return id;
     }
 }
 
-static bool
-is_of_role(u16 kind)
+bool
+staged_alters(u16 kind)
 {
-    return kind == WAL_CREATE_ROLE || kind == WAL_ALTER_ROLE || kind == WAL_DROP_ROLE;
+    return kind == WAL_ALTER_TABLE || kind == WAL_SET_ACL;
 }
 
 bool
@@ -83,7 +79,7 @@ promise_of(World *w, u16 kind, u32 id, u32 len)
     case WAL_SET_ACL:
         t = world_table(w, id);
         return CATALOG_PROMISE_LITTLE + 4ull * len + (t ? t->def_bytes : 0);
-    default: return CATALOG_PROMISE_LITTLE + 2ull * len + (roles ? 2 * roles_bytes(roles->count + 1) : 0);
+    default: return CATALOG_PROMISE_LITTLE + 4ull * len + (roles ? 2 * roles_bytes(roles) : 0);
     }
 }
 
@@ -138,6 +134,20 @@ make_hidden(World *w, u32 owner, StagedChange *c, Arena *a)
             return false;
         c->altered_before = world_set_altered(w, c->id, c->altered, owner);
         return true;
+    case WAL_SET_ACL: {
+        Error err;
+        arena_reset(a);
+        ensure(catrec_read_acl(a, c->payload, c->len, &table, &err));
+        TableDef with = *world_table_def(w, c->id, owner);
+        with.acl = table.acl;
+        with.acl_count = table.acl_count;
+        with.acl_version = table.acl_version;
+        with.has_acl = table.has_acl;
+        if (!(c->altered = world_copy_def(&with)))
+            return false;
+        c->altered_before = world_set_altered(w, c->id, c->altered, owner);
+        return true;
+    }
     default:
         return true;
     }
@@ -217,7 +227,7 @@ undo_last(World *w, Staged *s)
     StagedChange *c = &s->items[--s->count];
     if (c->kind == WAL_CREATE_TABLE || staged_hides(c->kind))
         world_forget_hidden(w, c->id);
-    if (c->kind == WAL_ALTER_TABLE)
+    if (staged_alters(c->kind))
         (void)world_set_altered(w, c->id, c->altered_before, c->owner);
     world_unreserve_catalog(w, c->promise);
     staged_free(c);
@@ -248,7 +258,7 @@ staged_set_aside(World *w, Staged *s)
         StagedChange *c = &s->items[i];
         if (staged_hides(c->kind))
             c->aside = world_set_aside(w, c->id);
-        if (c->kind == WAL_ALTER_TABLE)
+        if (staged_alters(c->kind))
             (void)world_set_altered(w, c->id, c->altered_before, c->owner);
     }
 }
@@ -259,7 +269,7 @@ staged_bring_one_back(World *w, StagedChange *c)
     if (c->aside)
         world_bring_back(w, c->aside);
     c->aside = NULL;
-    if (c->kind == WAL_ALTER_TABLE)
+    if (staged_alters(c->kind))
         (void)world_set_altered(w, c->id, c->altered, c->owner);
 }
 
@@ -311,8 +321,9 @@ void
 staged_apply(World *w, Staged *s, Arena *a)
 {
     for (u32 i = 0; i < s->count; i++)
-        if (s->items[i].kind == WAL_ALTER_TABLE || s->items[i].kind == WAL_DROP_TABLE) {
-            world_take_name(w, s->items[i].id);
+        if (staged_alters(s->items[i].kind) || s->items[i].kind == WAL_DROP_TABLE) {
+            if (s->items[i].kind != WAL_SET_ACL)
+                world_take_name(w, s->items[i].id);
             (void)world_set_altered(w, s->items[i].id, NULL, 0);
         }
     for (u32 i = 0; i < s->count; i++)
@@ -360,11 +371,11 @@ ddl_strip_dead(Tx *tx)
 /* ---- what the transaction sees ---- */
 
 static const StagedChange *
-newest_of(const Tx *tx, bool role, u32 id)
+newest_of(const Tx *tx, u32 id)
 {
     for (u32 i = tx->ddl.count; i-- > 0;) {
         const StagedChange *c = &tx->ddl.items[i];
-        if (c->id == id && is_of_role(c->kind) == role && c->kind != WAL_SET_ACL && !staged_hides(c->kind) && c->kind != WAL_ALTER_TABLE)
+        if (c->id == id && !catrec_is_of_roles(c->kind) && !staged_hides(c->kind) && !staged_alters(c->kind))
             return c;
     }
     return NULL;
@@ -376,7 +387,7 @@ staged_table(Writer *w, const Tx *tx, u32 table_id)
     u32 maker = world_made_by(w->world, table_id);
     if (maker != UINT32_MAX && maker != tx->slot)
         return NULL;
-    const StagedChange *c = tx->ddl.count ? newest_of(tx, false, table_id) : NULL;
+    const StagedChange *c = tx->ddl.count ? newest_of(tx, table_id) : NULL;
     return c && c->kind == WAL_DROP_TABLE ? NULL : world_table(w->world, table_id);
 }
 
@@ -397,48 +408,46 @@ staged_find_table(Writer *w, const Tx *tx, Str name)
     return NULL;
 }
 
-static bool
-read_role(const StagedChange *c, RoleDef *ret)
+static void *
+arena_piece(void *a, u64 bytes)
+{
+    return arena_alloc(a, bytes);
+}
+
+bool
+staged_root(Writer *w, Tx *tx, Root *ret)
 {
     Error err;
+    RoleChange change;
     char verifier[CATREC_VERIFIER_MAX];
-    bool keep;
-    if (c->kind == WAL_DROP_ROLE)
+    bool keep, any = false;
+    *ret = *world_root(w->world);
+    for (u32 i = 0; i < tx->ddl.count && !any; i++)
+        any = catrec_is_of_roles(tx->ddl.items[i].kind);
+    if (!any)
+        return true;
+    if (!tx->arena)
         return false;
-    ensure(catrec_read_role(c->payload, c->len, ret, verifier, &keep, &err));
+    for (u32 i = 0; i < tx->ddl.count; i++) {
+        const StagedChange *c = &tx->ddl.items[i];
+        if (!catrec_is_of_roles(c->kind))
+            continue;
+        ensure(catrec_read_change(tx->arena, c->kind, c->payload, c->len, &change, verifier, &keep, &err));
+        if (!(ret->roles = roles_change(ret->roles, &change, arena_piece, tx->arena)))
+            return false;
+    }
     return true;
 }
 
 bool
-staged_role(Writer *w, const Tx *tx, u32 role_id, RoleDef *ret)
-{
-    const StagedChange *c = tx->ddl.count ? newest_of(tx, true, role_id) : NULL;
-    if (c)
-        return read_role(c, ret);
-    const RoleDef *r = catalog_role(world_root(w->world), role_id);
-    if (r)
-        *ret = *r;
-    return r != NULL;
-}
-
-bool
-staged_find_role(Writer *w, const Tx *tx, Str name, RoleDef *ret)
-{
-    const RoleDef *r = catalog_find_role(world_root(w->world), name);
-    if (r && staged_role(w, tx, r->role_id, ret) && str_eq(ret->name, name))
-        return true;
-    for (u32 i = 0; i < tx->ddl.count; i++)
-        if (is_of_role(tx->ddl.items[i].kind) && staged_role(w, tx, tx->ddl.items[i].id, ret) && str_eq(ret->name, name))
-            return true;
-    return false;
-}
-
-bool
-staged_role_owns_any(Writer *w, const Tx *tx, u32 role_id)
+staged_role_has_any(Writer *w, const Tx *tx, u32 role_id)
 {
     for (u32 i = 0; i < tx->ddl.count; i++) {
-        const TableShm *t = tx->ddl.items[i].kind == WAL_CREATE_TABLE ? staged_table(w, tx, tx->ddl.items[i].id) : NULL;
-        if (t && table_def(t)->owner_id == role_id)
+        u16 kind = tx->ddl.items[i].kind;
+        if (kind != WAL_CREATE_TABLE || !staged_table(w, tx, tx->ddl.items[i].id))
+            continue;
+        const TableDef *t = world_table_def(w->world, tx->ddl.items[i].id, tx->slot);
+        if (t && rights_name_role(t->owner_id, t->acl, t->acl_count, role_id))
             return true;
     }
     return false;

@@ -27,6 +27,7 @@ copy_request(Tx *tx, const BoxShm *b, u32 len, Error *err)
     tx->savepoint = b->req_savepoint;
     tx->version = b->req_version;
     tx->deadline_ns = b->req_deadline_ns;
+    tx->asked_role = b->req_role;
     tx->request_len = 0;
     if (len > BOX_AREA_BYTES || len % 8)
         return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: length");

@@ -14,6 +14,8 @@
  */
 #include "walwriter/writer.h"
 
+#include "common/store/rights.h"
+
 #include <stdlib.h>
 
 Judged
@@ -55,6 +57,15 @@ judge_bulk_owner(const Writer *w, const Tx *tx, u32 table_id, RowId id)
     return UINT32_MAX;
 }
 
+u32
+judge_role(const Writer *w, const Tx *tx, const Root *root)
+{
+    u32 signed_in = observe_u32(&w->shm->control->slots[tx->slot].pub_role_id);
+    if (!tx->asked_role || tx->asked_role == signed_in)
+        return signed_in;
+    return role_is_superuser(root, signed_in) || role_is_member(root, signed_in, tx->asked_role) ? tx->asked_role : 0;
+}
+
 /* ---- tables ---- */
 
 static u32
@@ -71,12 +82,38 @@ named_table(Writer *w, const Tx *tx, u32 table_id, u32 schema_version)
     return def && def->schema_version == schema_version ? def : NULL;
 }
 
+/* On the whole table, or on every column that the part writes. An INSERT has all columns, those that its statement did not name too: one of them must
+ * be allowed, which ones the statement named is not known here. */
 static bool
-may_write(Writer *w, const Tx *tx, const TableDef *def, u32 rights, Error *err)
+may_change(const Root *root, const TableDef *def, u32 role, const PartView *p)
 {
-    u32 role = observe_u32(&w->shm->control->slots[tx->slot].pub_role_id);
-    return catalog_allows(world_root(w->world), def, role, rights) ||
-           error_set(err, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %.*s", (int)def->name.len, def->name.ptr);
+    u32 bit = needed_rights(p->kind);
+    if (LIKELY(catalog_allows(root, def, role, bit)))
+        return true;
+    u32 allowed = 0;
+    for (u32 i = 0; p->kind != PART_DELETE && i < p->column_count; i++)
+        allowed += rights_allow_column(root, def, role, p->columns[i].column + 1u, bit);
+    return p->kind == PART_UPDATE ? allowed == p->column_count && allowed > 0 : allowed > 0;
+}
+
+/* p NULL: a piece of a text for column `column`, of an INSERT or UPDATE to come. */
+static bool
+may_write(Writer *w, Tx *tx, const TableDef *def, const PartView *p, u32 column, Error *err)
+{
+    Root staged;
+    const Root *root = world_root(w->world);
+    if (UNLIKELY(tx->ddl.count > 0)) {
+        if (tx->arena)
+            arena_reset(tx->arena);
+        if (!staged_root(w, tx, &staged)) {
+            (void)judge_no_memory(err);
+            return false;
+        }
+        root = &staged;
+    }
+    u32 role = judge_role(w, tx, root);
+    bool may = p ? may_change(root, def, role, p) : rights_allow_column(root, def, role, column + 1, ACL_INSERT | ACL_UPDATE);
+    return may || error_set(err, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %.*s", (int)def->name.len, def->name.ptr);
 }
 
 static Judged
@@ -103,7 +140,7 @@ judge_table(Writer *w, Tx *tx, PartView *p, Error *err)
         return JUDGED_REPLAN;
     if (tx->chain)
         chain_show_texts(tx->chain, p);
-    if (!may_write(w, tx, def, needed_rights(p->kind), err) || (!tx->values_checked && !check_values(def, p, err)))
+    if (!may_write(w, tx, def, p, 0, err) || (!tx->values_checked && !check_values(def, p, err)))
         return JUDGED_ERROR;
     return lock_table(w, tx, p->table_id, err);
 }
@@ -119,7 +156,7 @@ judge_piece(Writer *w, Tx *tx, const TextPiece *t, Error *err)
         error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: a text for a column that holds none");
         return JUDGED_ERROR;
     }
-    return may_write(w, tx, def, ACL_INSERT, err) || may_write(w, tx, def, ACL_UPDATE, err) ? lock_table(w, tx, t->table_id, err) : JUDGED_ERROR;
+    return may_write(w, tx, def, NULL, t->column, err) ? lock_table(w, tx, t->table_id, err) : JUDGED_ERROR;
 }
 
 /* ---- rows ---- */

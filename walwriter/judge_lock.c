@@ -12,6 +12,8 @@
  */
 #include "walwriter/writer.h"
 
+#include "common/store/rights.h"
+
 #include "common/shm/shm.h"
 
 #include <stdlib.h>
@@ -118,11 +120,18 @@ sufficient_rights(const Ask *a)
 }
 
 static bool
-may_lock(Writer *w, const Tx *tx, const Ask *a, const TableDef *def)
+may_lock(Writer *w, Tx *tx, const Ask *a, const TableDef *def)
 {
-    u32 role = observe_u32(&w->shm->control->slots[tx->slot].pub_role_id), bits = sufficient_rights(a);
+    Root staged;
+    if (UNLIKELY(tx->ddl.count > 0) && !staged_root(w, tx, &staged))
+        return false;
+    const Root *root = UNLIKELY(tx->ddl.count > 0) ? &staged : world_root(w->world);
+    u32 role = judge_role(w, tx, root), bits = sufficient_rights(a);
     for (u32 bit = 1; bit <= bits; bit *= 2)
-        if ((bits & bit) && catalog_allows(world_root(w->world), def, role, bit))
+        if ((bits & bit) && catalog_allows(root, def, role, bit))
+            return true;
+    for (u32 i = 1; a->kind == BOX_LOCK_ROWS_RECORD && i <= def->column_count; i++) /* FOR UPDATE: one column is enough */
+        if (rights_allow_column(root, def, role, i, ACL_UPDATE))
             return true;
     return false;
 }

@@ -263,7 +263,7 @@ unspill(Writer *w, Tx *tx, Chain *c, u32 change_count)
     chain_drop_blocks(w->world, c);
     while (tx->ddl.count > 0) {
         StagedChange *change = &tx->ddl.items[--tx->ddl.count];
-        if (change->kind == WAL_ALTER_TABLE)
+        if (staged_alters(change->kind))
             (void)world_set_altered(w->world, change->id, change->altered_before, change->owner);
         if (!staged_hides(change->kind))
             continue;

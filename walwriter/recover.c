@@ -236,7 +236,7 @@ stage_change(Replay *r, Chain *c, const Record *rec, u32 ordinal, Error *err)
     u32 id = rec->len >= 4 ? get_le32(rec->payload) : 0;
     if (staged_empties(rec->kind) && !chain_empty(c, id, ordinal, err))
         return false;
-    if (((staged_hides(rec->kind) || rec->kind == WAL_ALTER_TABLE) && !world_table(r->world, id)) || (rec->kind == WAL_CREATE_TABLE && world_table(r->world, id)))
+    if (((staged_hides(rec->kind) || staged_alters(rec->kind)) && !world_table(r->world, id)) || (rec->kind == WAL_CREATE_TABLE && world_table(r->world, id)))
         return true; /* a table that is gone by now, or made by a commit that is published */
     return staged_add(r->world, &c->ddl, 0, ordinal, *rec, r->arena, err);
 }
@@ -500,7 +500,7 @@ bool
 recover_root_record(World *world, Shm *shm, const char *password, ByteBuf *ret_frame)
 {
     const RoleDef *have = catalog_role(world_root(world), ROLE_ROOT);
-    RoleDef root = {.role_id = ROLE_ROOT, .superuser = 1, .can_login = 1, .create_role = 1, .create_db = 1, .inherit = 1,
+    RoleDef root = {.role_id = ROLE_ROOT, .superuser = 1, .can_login = 1, .create_role = 1, .create_db = 1, .inherit = 1, .replication = 1, .bypass_rls = 1,
                     .connection_limit = -1, .name = STR_LIT("root")};
     char verifier[SCRAM_VERIFIER_MAX] = "";
     const SecretShm *secret = have ? recover_secret(shm->secrets, ROLE_ROOT) : NULL;

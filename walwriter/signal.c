@@ -2,20 +2,22 @@
  * signal.c
  *    pg_cancel_backend and pg_terminate_backend: backends may not touch other processes, so the walwriter sends their signals.
  *
- * Who may: a superuser, or the same role; a superuser's session only a superuser. Rights are those of the signed-in role that control names, on the
+ * Who may: a superuser, who has the rights of that role or of pg_signal_backend; a superuser's session only a superuser. Rights are judged on the
  * newest catalog. Nothing of the asker's transaction changes.
  */
 #include "walwriter/writer.h"
 
 #include "common/shm/shm.h"
+#include "common/store/roles.h"
 
 #include <signal.h>
 
 static bool
 may_signal(Writer *w, u32 asker, u32 target, bool terminate, Error *err)
 {
-    const RoleDef *a = catalog_role(world_root(w->world), asker), *t = catalog_role(world_root(w->world), target);
-    if (a && (a->superuser || (asker == target && t && !t->superuser)))
+    const Root *root = world_root(w->world);
+    const RoleDef *a = catalog_role(root, asker), *t = catalog_role(root, target);
+    if (a && (a->superuser || (t && !t->superuser && (role_has_privs(root, asker, target) || role_has_privs(root, asker, ROLE_SIGNAL_BACKEND_OID)))))
         return true;
     error_set(err, ERR_INSUFFICIENT_PRIVILEGE, terminate ? "permission denied to terminate process" : "permission denied to cancel query");
     if (!t || t->superuser)
@@ -44,7 +46,7 @@ signal_backend(Writer *w, Tx *tx)
     const SlotShm *s = &slots[slot];
     i32 pid = s->pid;
     bool there = observe_u32(&s->pub_state) == SLOT_TAKEN && observe_u32(&s->pub_generation) == get_le32(p + 4) && pid > 0;
-    if (there && !may_signal(w, observe_u32(&slots[tx->slot].pub_role_id), observe_u32(&s->pub_role_id), what == SIGNAL_TERMINATE, &err)) {
+    if (there && !may_signal(w, judge_role(w, tx, world_root(w->world)), observe_u32(&s->pub_role_id), what == SIGNAL_TERMINATE, &err)) {
         answer_put(w, tx, ANS_ERROR, 0, 0, &err);
         return;
     }

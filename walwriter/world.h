@@ -153,7 +153,7 @@ u32 world_next_role_id(World *w);
 /* Tables that only one open transaction sees, in no tree: what CREATE TABLE makes, and what TRUNCATE puts in the place of a table that is locked
  * against all others, or REBUILD. The functions above find them by their id. world_show_table at COMMIT; world_forget_hidden takes back the newest of an id. */
 const TableShm *world_hide_created(World *w, const TableDef *def, u32 owner);
-const TableShm *world_hide_emptied(World *w, u32 table_id, const TableDef *def, u32 owner); /* def NULL: as it is. Rights stay */
+const TableShm *world_hide_emptied(World *w, u32 table_id, const TableDef *def, u32 owner); /* def NULL: as it is */
 void world_show_table(World *w, u32 table_id); /* a no-op when everybody sees it. A name is given by world_give_name */
 void world_forget_hidden(World *w, u32 table_id);
 /* For a while the newest of an id is not there: world_set_aside, newest first, and world_bring_back, oldest first. */
@@ -171,15 +171,15 @@ TableDef *world_copy_def(const TableDef *def); /* in one malloc; NULL without me
 void world_create_table(World *w, const TableDef *def); /* def points to private memory; copied */
 void world_drop_table(World *w, u32 table_id);
 void world_truncate_table(World *w, u32 table_id); /* all blocks out of the directory; ids go on */
-/* Another definition, without rights, which stay; the same rows. A new name: world_take_name before, world_give_name after. */
+/* Another definition; the same rows. A new name: world_take_name before, world_give_name after. */
 void world_alter_table(World *w, const TableDef *def);
 void world_rebuild_table(World *w, const TableDef *def); /* as truncate and alter, but for any columns and keys */
 /* Out of the tree of names and into it; no-ops when it is so. Where several names change, all are taken first. */
 void world_take_name(World *w, u32 table_id);
 void world_give_name(World *w, u32 table_id);
-void world_put_role(World *w, const RoleDef *role, const char *verifier); /* creates or replaces; verifier NULL keeps it */
-void world_drop_role(World *w, u32 role_id);
-void world_set_acl(World *w, u32 table_id, const AclItem *acl, u32 count);
+/* Roles, memberships, rights on what is no table. verifier (of PUT): NULL keeps it. Replay may do it twice. */
+void world_change_roles(World *w, const RoleChange *c, const char *verifier);
+void world_set_acl(World *w, const TableDef *rights); /* its rights become those of the table of its id */
 
 /* ---- from a snapshot into a fresh world (restore_write.c): the catalog by its records, then this; world_publish shows it. false: 53200, or XX001 where
  * what is said does not fit the table ---- */

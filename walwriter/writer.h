@@ -208,6 +208,7 @@ typedef struct Tx {
     u32 flags, request_len;
     u32 ordinal, statement, savepoint; /* box.h: of its first record, … */
     u64 seq, version, deadline_ns;
+    u32 asked_role;    /* by whose rights it wants to be judged (judge_role) */
     u8 *frame;         /* room for a CHAIN record, kept records, the request, room for the COMMIT record */
     u32 frame_capacity;
     PartView *parts;
@@ -331,6 +332,9 @@ Judged judge_lock_row(Writer *w, Tx *tx, u32 table_id, RowId id, LockMode mode, 
 /* A row that the statement read is gone: RETRY, or 40001. */
 Judged judge_gone(const Tx *tx, Error *err);
 Judged judge_no_memory(Error *err);
+/* By whose rights the request is judged: the role that signed in, or the one asked for when that one is a member of it or superuser; 0, which may
+ * nothing: neither. */
+u32 judge_role(const Writer *w, const Tx *tx, const Root *root);
 /* LOCK requests (judge_lock.c): checked when they come, judged, then answered. */
 MUST_CHECK bool lock_check(const Tx *tx, Error *err);
 Judged lock_judge(Writer *w, Tx *tx, Error *err);
@@ -415,6 +419,7 @@ void staged_set_aside(World *w, Staged *s);
 void staged_bring_back(World *w, Staged *s);
 void staged_bring_one_back(World *w, StagedChange *c);
 void staged_free(StagedChange *c); /* what it points at */
+bool staged_alters(u16 kind);  /* puts another definition in force for the transaction */
 bool staged_hides(u16 kind);   /* makes a hidden table in the place of one that is there */
 bool staged_empties(u16 kind); /* what was in the table is gone: the same, or DROP */
 u32 staged_truncations(const Staged *s, u32 table_id);
@@ -428,9 +433,9 @@ void ddl_strip_dead(Tx *tx);
 /* The catalog as the transaction sees it: the newest one and its own changes. */
 const TableShm *staged_table(Writer *w, const Tx *tx, u32 table_id);
 const TableDef *staged_find_table(Writer *w, const Tx *tx, Str name);
-bool staged_role(Writer *w, const Tx *tx, u32 role_id, RoleDef *ret);
-bool staged_find_role(Writer *w, const Tx *tx, Str name, RoleDef *ret);
-bool staged_role_owns_any(Writer *w, const Tx *tx, u32 role_id); /* a table that it makes */
+/* The newest root with the roles and rights that it has staged; their memory is the transaction's arena's. false: there is none. */
+MUST_CHECK bool staged_root(Writer *w, Tx *tx, Root *ret);
+bool staged_role_has_any(Writer *w, const Tx *tx, u32 role_id); /* owns, or has rights on, a table that it makes */
 MUST_CHECK bool ddl_check(u16 kind, const u8 *payload, u32 len, Error *err);
 /* Apply a catalog record; shared with recovery. `a` is reset by the caller. */
 void ddl_apply(World *world, Arena *a, u16 kind, const u8 *payload, u32 len);

@@ -54,7 +54,7 @@ typedef struct ExprEnv {
     void *sub_ctx;
     const TypeFormat *format;
     i64 now_us, statement_us;   /* when the transaction and the statement began: now(), statement_timestamp() */
-    const char *role_name, *database, *version;
+    const char *role_name, *session_role_name, *database, *version;
     ExprCall call;              /* NULL: there is no session */
     void *session;
 } ExprEnv;

@@ -44,6 +44,7 @@ text_of(ExprState *s, FuncOp op)
     case FOP_CURRENT_DATABASE: return str_of(s->env->database ? s->env->database : "");
     case FOP_CURRENT_SCHEMA: return STR_LIT("public");
     case FOP_CURRENT_USER: return str_of(s->env->role_name ? s->env->role_name : "");
+    case FOP_SESSION_USER: return str_of(s->env->session_role_name ? s->env->session_role_name : "");
     default: return STR_LIT("");
     }
 }

@@ -232,7 +232,7 @@ typedef struct ALocking {
 
 typedef enum StmtKind {
     ST_SELECT, ST_INSERT, ST_UPDATE, ST_DELETE, ST_COPY, ST_CREATE_TABLE, ST_DROP_TABLE, ST_ALTER_TABLE, ST_TRUNCATE, ST_SET, ST_SHOW, ST_RESET,
-    ST_LOCK, ST_EXPLAIN, ST_CHECKPOINT, ST_CHECK, ST_NOOP, ST_ALTER_ROLE, ST_TRANSACTION, ST_DEALLOCATE, ST_DISCARD, ST_UNLISTEN,
+    ST_LOCK, ST_EXPLAIN, ST_CHECKPOINT, ST_CHECK, ST_NOOP, ST_ACCESS, ST_TRANSACTION, ST_DEALLOCATE, ST_DISCARD, ST_UNLISTEN,
     ST_PREPARE, ST_EXECUTE, ST_DECLARE, ST_FETCH, ST_CLOSE, ST_UNSUPPORTED,
 } StmtKind;
 
@@ -276,13 +276,15 @@ typedef struct AVacuumed {
 
 typedef enum AAlterKind {
     AA_ADD_COLUMN, AA_DROP_COLUMN, AA_SET_DEFAULT, AA_DROP_DEFAULT, AA_SET_NOT_NULL, AA_DROP_NOT_NULL, AA_ADD_KEY, AA_DROP_CONSTRAINT,
-    AA_RENAME_TABLE, AA_RENAME_COLUMN, AA_RENAME_CONSTRAINT, AA_ADD_CHECK, AA_VALIDATE,
+    AA_RENAME_TABLE, AA_RENAME_COLUMN, AA_RENAME_CONSTRAINT, AA_OWNER, AA_ADD_CHECK, AA_VALIDATE,
 } AAlterKind;
+struct ARole;
 /* One action of ALTER TABLE. */
 typedef struct AAlter {
     AAlterKind kind;
     Str name, new_name; /* of the column or constraint; RENAME */
     bool if_exists;     /* IF [NOT] EXISTS */
+    const struct ARole *owner; /* OWNER TO */
     AColumnDef *column; /* ADD COLUMN */
     AConstraint *constraint; /* ADD PRIMARY KEY, UNIQUE, CHECK */
     AExpr *expr;        /* SET DEFAULT */
@@ -316,6 +318,58 @@ typedef struct ASetting {
     Str name, value; /* value.ptr NULL: DEFAULT */
 } ASetting;
 
+/* ---- roles and rights ---- */
+
+typedef enum ARoleKind { AR_NAMED, AR_PUBLIC, AR_CURRENT_USER, AR_SESSION_USER } ARoleKind;
+typedef struct ARole {
+    ARoleKind kind;
+    Str name;
+    u32 at;
+} ARole;
+
+/* SUPERUSER … BYPASSRLS: on; PASSWORD, VALID UNTIL: text (ptr NULL: NULL); CONNECTION LIMIT: number; the lists: roles. */
+typedef enum ARoleOptionKind {
+    ARO_SUPERUSER, ARO_CREATEDB, ARO_CREATEROLE, ARO_INHERIT, ARO_LOGIN, ARO_REPLICATION, ARO_BYPASSRLS, ARO_CONNECTION_LIMIT, ARO_PASSWORD,
+    ARO_VALID_UNTIL, ARO_IN_ROLE, ARO_ROLE, ARO_ADMIN, ARO_SYSID, ARO_KINDS,
+} ARoleOptionKind;
+typedef struct ARoleOption {
+    ARoleOptionKind kind;
+    u32 at;
+    bool on;
+    i32 number;
+    Str text;
+    PtrList roles; /* ARole */
+} ARoleOption;
+
+/* A right by its word in capitals ("ALL"), on some columns or the whole; of GRANT role: a role's name. */
+typedef struct ARight {
+    Str word;
+    u32 at, column_count;
+    Str *columns;
+} ARight;
+
+typedef enum AAccessKind {
+    ACC_CREATE_ROLE, ACC_ALTER_ROLE, ACC_RENAME_ROLE, ACC_SET_ROLE, ACC_DROP_ROLE, ACC_GRANT, ACC_GRANT_ROLE, ACC_REASSIGN_OWNED, ACC_DROP_OWNED, ACC_DEFAULT_RIGHTS,
+} AAccessKind;
+typedef enum AObjectKind { AOB_TABLE, AOB_ALL_TABLES, AOB_SCHEMA, AOB_DATABASE, AOB_SEQUENCES } AObjectKind;
+/* What CREATE, ALTER, DROP ROLE, GRANT, REVOKE and their kin say. */
+typedef struct AAccess {
+    AAccessKind kind;
+    bool revoke, option, cascade, if_exists; /* option: WITH GRANT | ADMIN OPTION, GRANT | ADMIN OPTION FOR */
+    bool is_user;      /* CREATE USER */
+    ARole role;        /* CREATE, ALTER, RENAME, SET; REASSIGN: the new owner */
+    Str new_name;      /* RENAME */
+    u32 new_name_at;
+    PtrList options;   /* ARoleOption */
+    Str setting, value; /* ALTER ROLE … SET: value.ptr NULL: RESET; setting.ptr NULL: RESET ALL */
+    PtrList rights;    /* ARight; none: ALL */
+    AObjectKind object;
+    PtrList objects;   /* AName */
+    PtrList roles;     /* ARole: the grantees; members; those dropped; the old owners; of default rights: whose tables */
+    PtrList grantees;  /* of default rights: ARole */
+    ARole *grantor;    /* GRANTED BY; NULL: not said */
+} AAccess;
+
 struct Stmt {
     StmtKind kind;
     u32 at;
@@ -346,6 +400,7 @@ struct Stmt {
     PtrList names;        /* DROP, TRUNCATE, LOCK: AName; VACUUM, ANALYZE: AVacuumed */
     TableLockMode lock_mode;
     bool no_wait;
+    AAccess *access;      /* roles and rights */
     PtrList settings;     /* SET, SHOW, RESET, BEGIN: ASetting */
     bool local, set_transaction; /* SET TRANSACTION is local, too */
     Stmt *inner;          /* EXPLAIN, PREPARE, DECLARE: the statement inside */

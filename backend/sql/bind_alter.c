@@ -7,6 +7,8 @@
  */
 #include "backend/sql/new_table.h"
 
+#include "common/store/rights.h"
+
 typedef struct Alter {
     Binder *b;
     BStmt *to;
@@ -313,6 +315,38 @@ add_column_constraints(Alter *a, const AAlter *x)
     new_table_column_keys(&a->n, x->column);
 }
 
+/* Who is meant by OWNER TO. */
+static u32
+role_of(Binder *b, const ARole *r)
+{
+    if (r->kind == AR_CURRENT_USER || r->kind == AR_SESSION_USER)
+        return r->kind == AR_CURRENT_USER ? b->ctx->role_id : b->ctx->session_role_id;
+    const RoleDef *d = catalog_find_role(b->ctx->root, r->name);
+    if (!d)
+        err_throw(ERR_UNDEFINED_OBJECT, "role \"%.*s\" does not exist", (int)r->name.len, r->name.ptr);
+    return d->role_id;
+}
+
+/* The rights follow when the definition is complete (keep_rights). */
+static void
+change_owner(Alter *a, const ARole *r)
+{
+    const Root *root = a->b->ctx->root;
+    u32 id = role_of(a->b, r);
+    if (id == a->old->owner_id)
+        return;
+    RightsOf schema = rights_of_schema(root);
+    const RoleDef *d = catalog_role(root, id);
+    if (!role_is_superuser(root, a->b->ctx->role_id)) {
+        if (!role_is_member(root, a->b->ctx->role_id, id))
+            err_throw(ERR_INSUFFICIENT_PRIVILEGE, "must be member of role \"%.*s\"", (int)d->name.len, d->name.ptr);
+        if (!rights_allow(root, &schema, id, ACL_CREATE))
+            err_throw(ERR_INSUFFICIENT_PRIVILEGE, "permission denied for schema public");
+    }
+    a->n.def->owner_id = id;
+    a->changed = true;
+}
+
 static void
 run_action(Alter *a, const AAlter *x)
 {
@@ -340,6 +374,7 @@ run_action(Alter *a, const AAlter *x)
         rename_constraint(a, x);
         a->changed = true;
         break;
+    case AA_OWNER: change_owner(a, x->owner); break;
     }
 }
 
@@ -356,8 +391,6 @@ open_definition(Alter *a)
     TableDef *def = ARENA_NEW(arena, TableDef);
     *def = *old;
     def->schema_version++;
-    def->acl = NULL; /* rights stay with the table */
-    def->acl_count = 0;
     def->name = arena_str(arena, old->name);
     a->n = (NewTable){.b = a->b, .alters = true, .def = def, .old_checks = old->check_count};
     a->n.columns = ARENA_ARRAY(arena, ColumnDef, columns);
@@ -384,6 +417,29 @@ open_definition(Alter *a)
     }
     def->columns = a->n.columns;
     def->keys = a->n.keys;
+}
+
+/* Rights stay with the table, those on a column with the column. */
+static void
+keep_rights(Alter *a)
+{
+    const TableDef *old = a->old;
+    AclItem *items = ARENA_ARRAY(a->b->arena, AclItem, old->acl_count);
+    u32 n = 0;
+    for (u32 i = 0; i < old->acl_count; i++) {
+        AclItem item = old->acl[i];
+        for (u32 c = 0; item.column && c <= a->n.def->column_count; c++)
+            if (c == a->n.def->column_count || a->from[c] == (i32)item.column - 1) {
+                item.column = c == a->n.def->column_count ? UINT32_MAX : c + 1;
+                break;
+            }
+        if (item.column != UINT32_MAX)
+            items[n++] = item;
+    }
+    if (a->n.def->owner_id != old->owner_id)
+        n = rights_new_owner(items, n, old->owner_id, a->n.def->owner_id);
+    a->n.def->acl = items;
+    a->n.def->acl_count = n;
 }
 
 /* The new rows, from the old ones. */
@@ -499,6 +555,7 @@ bind_alter_table(Binder *b, BStmt *to, const Stmt *s)
         return;
     if (!a.n.def->column_count && a.old->column_count) /* its rows could not be counted any more */
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "dropping the last column of a table is not supported yet");
+    keep_rights(&a);
     to->create = a.n.def;
     set_checks(&a);
     to->rewrites = a.rebuilt;

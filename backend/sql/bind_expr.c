@@ -298,7 +298,7 @@ bind_value_function(Scope *s, const AExpr *e)
     case KW_CURRENT_DATE:
         return coerce_type(b, call_named(b, "now", position), TYPE_DATE, CAST_EXPLICIT);
     case KW_CURRENT_ROLE: case KW_CURRENT_USER: case KW_SESSION_USER: case KW_USER:
-        return bind_const_text(b, TYPE_NAME, arena_str(b->arena, str_of(b->ctx->role_name)), position);
+        return bind_const_text(b, TYPE_NAME, arena_str(b->arena, str_of(e->number == KW_SESSION_USER ? b->ctx->session_role_name : b->ctx->role_name)), position);
     case KW_CURRENT_CATALOG:
         return bind_const_text(b, TYPE_NAME, arena_str(b->arena, str_of(b->ctx->database)), position);
     case KW_CURRENT_SCHEMA:

@@ -6,6 +6,8 @@
  */
 #include "backend/sql/new_table.h"
 
+#include "common/store/rights.h"
+
 /* Room for what LIKE may bring, too. */
 static u32
 count_constraints(const Stmt *s)
@@ -135,6 +137,9 @@ bind_create_table(Binder *b, BStmt *to, const Stmt *s)
     n.def->owner_id = b->ctx->role_id;
     n.def->column_count = (u16)count;
     add_columns(&n, s);
+    RightsOf schema = rights_of_schema(b->ctx->root);
+    if (!rights_allow(b->ctx->root, &schema, b->ctx->role_id, ACL_CREATE))
+        bind_fail(b, s->name.at, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for schema public");
     if (new_table_name_taken(&n, name))
         err_throw(ERR_DUPLICATE_TABLE, "relation \"%.*s\" already exists", (int)name.len, name.ptr);
     add_checks(&n, s);
@@ -150,8 +155,7 @@ bind_create_table(Binder *b, BStmt *to, const Stmt *s)
 void
 bind_must_own(Binder *b, const TableDef *t)
 {
-    const RoleDef *r = catalog_role(b->ctx->root, b->ctx->role_id);
-    if (t->owner_id != b->ctx->role_id && !(r && r->superuser))
+    if (!rights_own(b->ctx->root, t->owner_id, b->ctx->role_id))
         err_throw(ERR_INSUFFICIENT_PRIVILEGE, "must be owner of table %.*s", (int)t->name.len, t->name.ptr);
 }
 

@@ -110,7 +110,7 @@ bind_utility(Binder *b, BStmt *to, const Stmt *s)
 {
     static const struct { StmtKind from; BStmtKind to; } kinds[] = {
         {ST_SET, BST_SET}, {ST_SHOW, BST_SHOW}, {ST_RESET, BST_RESET}, {ST_CHECKPOINT, BST_CHECKPOINT}, {ST_CHECK, BST_CHECK}, {ST_NOOP, BST_NOOP},
-        {ST_ALTER_ROLE, BST_ALTER_ROLE}, {ST_TRANSACTION, BST_TRANSACTION}, {ST_DEALLOCATE, BST_DEALLOCATE}, {ST_DISCARD, BST_DISCARD},
+        {ST_ACCESS, BST_ACCESS}, {ST_TRANSACTION, BST_TRANSACTION}, {ST_DEALLOCATE, BST_DEALLOCATE}, {ST_DISCARD, BST_DISCARD},
         {ST_UNLISTEN, BST_NOOP}, {ST_PREPARE, BST_PREPARE}, {ST_EXECUTE, BST_EXECUTE}, {ST_FETCH, BST_FETCH}, {ST_CLOSE, BST_CLOSE}};
     u32 k = 0;
     while (k < COUNT_OF(kinds) && kinds[k].from != s->kind)
@@ -127,13 +127,7 @@ bind_utility(Binder *b, BStmt *to, const Stmt *s)
     take_settings(b, to, s);
     for (u32 i = 0; s->kind == ST_NOOP && i < s->names.count; i++)
         check_vacuumed(b, LIST_AT(s->names, AVacuumed, i));
-    if (s->kind != ST_ALTER_ROLE && s->name.count)
+    to->access = s->access;
+    if (s->name.count)
         to->name = text_copy(b, s->name.parts[0]);
-    if (s->kind == ST_ALTER_ROLE) {
-        Str role = s->name.parts[0].ptr ? s->name.parts[0] : str_of(b->ctx->role_name);
-        if (!catalog_find_role(b->ctx->root, role))
-            err_throw(ERR_UNDEFINED_OBJECT, "role \"%.*s\" does not exist", (int)role.len, role.ptr);
-        to->text = to->settings[0].value;
-        to->name = text_copy(b, role);
-    }
 }

@@ -282,7 +282,7 @@ typedef struct BCheck {
 
 typedef enum BStmtKind {
     BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_COPY_TO, BST_CREATE_TABLE, BST_DROP_TABLE, BST_ALTER_TABLE, BST_TRUNCATE,
-    BST_SET, BST_SHOW, BST_RESET, BST_LOCK, BST_EXPLAIN, BST_CHECKPOINT, BST_CHECK, BST_ALTER_ROLE, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
+    BST_SET, BST_SHOW, BST_RESET, BST_LOCK, BST_EXPLAIN, BST_CHECKPOINT, BST_CHECK, BST_ACCESS, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
     BST_PREPARE, BST_EXECUTE, BST_DECLARE, BST_FETCH, BST_CLOSE, BST_EMPTY, BST_NOOP,
 } BStmtKind;
 
@@ -368,9 +368,10 @@ typedef struct BStmt {
     BNotice **notices;
     /* SET, SHOW, RESET: setting name ("all" for SHOW ALL); value as one text, NULL = DEFAULT; local = SET LOCAL.
      * set_transaction = SET TRANSACTION, which is local, too. PREPARE, EXECUTE, DECLARE, FETCH; DEALLOCATE and CLOSE, NULL = ALL: name.
-     * ALTER ROLE: role and password, NULL = none. SAVEPOINT, RELEASE, ROLLBACK TO: name */
+     * SAVEPOINT, RELEASE, ROLLBACK TO: name */
     char *name, *text;
     bool local, set_transaction;
+    const struct AAccess *access; /* roles and rights: as the tree has it */
     /* SET TRANSACTION and SET SESSION CHARACTERISTICS may set several: all of them, the first is name and text, too. BEGIN: its modes, as
      * settings of the transaction ("transaction_isolation", "transaction_read_only", "transaction_deferrable") */
     u32 setting_count;

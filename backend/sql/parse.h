@@ -112,7 +112,20 @@ void parse_reset(Parser *p, Stmt *s);
 void parse_show(Parser *p, Stmt *s);
 void parse_explain(Parser *p, Stmt *s);
 bool parse_transaction(Parser *p, Stmt *s);  /* false: not one of those */
-void parse_alter_role(Parser *p, Stmt *s);   /* behind ALTER ROLE | USER */
+/* ---- parse_role.c ---- */
+void parse_create_role(Parser *p, Stmt *s);  /* behind CREATE, at ROLE | USER | GROUP; so do the others */
+void parse_alter_role(Parser *p, Stmt *s);
+void parse_drop_role(Parser *p, Stmt *s);
+ARole parse_role(Parser *p);
+void parse_role_list(Parser *p, PtrList *to); /* ARole */
+AAccess *parse_access(Parser *p, Stmt *s, AAccessKind kind);
+/* ---- parse_grant.c ---- */
+void parse_grant(Parser *p, Stmt *s);        /* at GRANT or REVOKE */
+void parse_reassign(Parser *p, Stmt *s);     /* at REASSIGN */
+void parse_drop_owned(Parser *p, Stmt *s);   /* behind DROP */
+void parse_default_rights(Parser *p, Stmt *s); /* behind ALTER */
+/* One setting of SET, behind the word: its name and value (ptr NULL: DEFAULT). */
+void parse_setting(Parser *p, Str *ret_name, Str *ret_value);
 void parse_vacuum(Parser *p, Stmt *s);
 /* The rest of the statement, unread but for its tokens: refused by the binder. */
 void parse_unsupported(Parser *p, Stmt *s, const char *feature);

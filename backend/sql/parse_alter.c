@@ -135,7 +135,7 @@ static void
 read_action(Parser *p, Stmt *s)
 {
     static const struct { Keyword k; const char *feature; } refused[] = {
-        {KW_OWNER, "ALTER TABLE ... OWNER TO"}, {KW_ENABLE, "ALTER TABLE ... ENABLE"},
+        {KW_ENABLE, "ALTER TABLE ... ENABLE"},
         {KW_DISABLE, "ALTER TABLE ... DISABLE"}, {KW_CLUSTER, "ALTER TABLE ... CLUSTER ON"}, {KW_SET, "ALTER TABLE ... SET"},
         {KW_RESET, "ALTER TABLE ... RESET"}, {KW_INHERIT, "ALTER TABLE ... INHERIT"}, {KW_NO, "ALTER TABLE ... NO INHERIT"},
         {KW_OF, "ALTER TABLE ... OF"}, {KW_NOT, "ALTER TABLE ... NOT OF"}, {KW_REPLICA, "ALTER TABLE ... REPLICA IDENTITY"},
@@ -148,6 +148,11 @@ read_action(Parser *p, Stmt *s)
         read_drop(p, s);
     } else if (parse_try(p, KW_ALTER)) {
         read_alter_column(p, s);
+    } else if (parse_try(p, KW_OWNER)) {
+        parse_expect(p, KW_TO);
+        ARole *owner = ARENA_NEW(p->arena, ARole);
+        *owner = parse_role(p);
+        add_action(p, s, AA_OWNER)->owner = owner;
     } else if (parse_try(p, KW_VALIDATE)) {
         parse_expect(p, KW_CONSTRAINT);
         add_action(p, s, AA_VALIDATE)->name = parse_col_id(p);

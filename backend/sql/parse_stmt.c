@@ -8,10 +8,10 @@
 static const struct { Keyword k; const char *tag; bool write; } REFUSED[] = {
     {KW_ALTER, "ALTER", true}, {KW_CALL, "CALL", true}, {KW_CLUSTER, "CLUSTER", true},
     {KW_COMMENT, "COMMENT", true}, {KW_DO, "DO", true},
-    {KW_GRANT, "GRANT", true}, {KW_IMPORT, "IMPORT FOREIGN SCHEMA", true}, {KW_LISTEN, "LISTEN", false},
+    {KW_IMPORT, "IMPORT FOREIGN SCHEMA", true}, {KW_LISTEN, "LISTEN", false},
     {KW_LOAD, "LOAD", false}, {KW_MERGE, "MERGE", true},
-    {KW_NOTIFY, "NOTIFY", false}, {KW_REASSIGN, "REASSIGN OWNED", true},
-    {KW_REFRESH, "REFRESH MATERIALIZED VIEW", true}, {KW_REINDEX, "REINDEX", true}, {KW_REVOKE, "REVOKE", true},
+    {KW_NOTIFY, "NOTIFY", false}, 
+    {KW_REFRESH, "REFRESH MATERIALIZED VIEW", true}, {KW_REINDEX, "REINDEX", true}, 
     {KW_SECURITY, "SECURITY LABEL", true},
 };
 
@@ -46,7 +46,7 @@ read_definition(Parser *p, Stmt *s, const char **ret_tag)
     Token verb = parse_take(p);
     const char *words = verb.keyword == KW_CREATE ? "CREATE" : verb.keyword == KW_ALTER ? "ALTER" : "DROP";
     const char *object = object_name(p);
-    bool role = parse_is(p, KW_ROLE) || parse_is(p, KW_USER);
+    bool role = (parse_is(p, KW_ROLE) || parse_is(p, KW_USER) || parse_is(p, KW_GROUP)) && !parse_is_ahead(p, 1, KW_MAPPING);
     if (verb.keyword == KW_CREATE && parse_is(p, KW_TABLE)) {
         parse_take(p);
         *ret_tag = "CREATE TABLE";
@@ -60,10 +60,15 @@ read_definition(Parser *p, Stmt *s, const char **ret_tag)
         parse_take(p);
         *ret_tag = "ALTER TABLE";
         parse_alter_table(p, s);
-    } else if (verb.keyword == KW_ALTER && role && !parse_is_ahead(p, 1, KW_MAPPING)) {
-        parse_take(p);
-        *ret_tag = "ALTER ROLE";
-        parse_alter_role(p, s);
+    } else if (role) {
+        *ret_tag = verb.keyword == KW_CREATE ? "CREATE ROLE" : verb.keyword == KW_ALTER ? "ALTER ROLE" : "DROP ROLE";
+        (verb.keyword == KW_CREATE ? parse_create_role : verb.keyword == KW_ALTER ? parse_alter_role : parse_drop_role)(p, s);
+    } else if (verb.keyword == KW_DROP && parse_is(p, KW_OWNED)) {
+        *ret_tag = "DROP OWNED";
+        parse_drop_owned(p, s);
+    } else if (verb.keyword == KW_ALTER && parse_is(p, KW_DEFAULT)) {
+        *ret_tag = "ALTER DEFAULT PRIVILEGES";
+        parse_default_rights(p, s);
     } else {
         *ret_tag = arena_printf(p->arena, "%s %s", words, object);
         parse_unsupported(p, s, *ret_tag);
@@ -78,6 +83,9 @@ static const struct { Keyword k; const char *tag; bool write; ReadStmt read; } S
     {KW_COPY, "COPY", true, parse_copy},
     {KW_TRUNCATE, "TRUNCATE TABLE", true, parse_truncate},
     {KW_LOCK, "LOCK TABLE", false, parse_lock},
+    {KW_GRANT, "GRANT", true, parse_grant},
+    {KW_REVOKE, "REVOKE", true, parse_grant},
+    {KW_REASSIGN, "REASSIGN OWNED", true, parse_reassign},
     {KW_SET, "SET", false, parse_set},
     {KW_RESET, "RESET", false, parse_reset},
     {KW_SHOW, "SHOW", false, parse_show},
@@ -173,6 +181,8 @@ parse_statement(Parser *p, const char **ret_tag, bool *ret_write)
         if (first.keyword == STATEMENTS[i].k) {
             *ret_tag = STATEMENTS[i].tag;
             STATEMENTS[i].read(p, s);
+            if (s->kind == ST_ACCESS && s->access->kind == ACC_GRANT_ROLE)
+                *ret_tag = s->access->revoke ? "REVOKE ROLE" : "GRANT ROLE";
             *ret_write = STATEMENTS[i].write && (!s->copy_to || s->copied);
             return s;
         }

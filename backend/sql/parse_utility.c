@@ -233,6 +233,23 @@ parse_set(Parser *p, Stmt *s)
     add_setting(p, s, name, parse_try(p, KW_DEFAULT) ? (Str){0} : read_var_list(p, name));
 }
 
+void
+parse_setting(Parser *p, Str *ret_name, Str *ret_value)
+{
+    Stmt one = {0};
+    if (ret_value && read_special_set(p, &one)) {
+        *ret_name = LIST_AT(one.settings, ASetting, 0)->name;
+        *ret_value = LIST_AT(one.settings, ASetting, 0)->value;
+        return;
+    }
+    *ret_name = read_var_name(p);
+    if (!ret_value)
+        return;
+    if (!parse_try_op(p, "="))
+        parse_expect(p, KW_TO);
+    *ret_value = parse_try(p, KW_DEFAULT) ? (Str){0} : read_var_list(p, *ret_name);
+}
+
 /* The name in SHOW and RESET. */
 static void
 read_shown(Parser *p, Stmt *s)
@@ -400,26 +417,6 @@ parse_transaction(Parser *p, Stmt *s)
     } else
         return false;
     return true;
-}
-
-void
-parse_alter_role(Parser *p, Stmt *s)
-{
-    s->kind = ST_ALTER_ROLE;
-    s->name.at = parse_at(p);
-    s->name.count = 1;
-    bool current = parse_is(p, KW_CURRENT_USER) || parse_is(p, KW_CURRENT_ROLE) || parse_is(p, KW_SESSION_USER);
-    s->name.parts[0] = current ? (parse_take(p), (Str){0}) : parse_col_id(p);
-    parse_try(p, KW_WITH);
-    parse_try(p, KW_ENCRYPTED);
-    if (!parse_is(p, KW_PASSWORD)) {
-        parse_unsupported(p, s, "ALTER ROLE with anything but PASSWORD");
-        return;
-    }
-    parse_take(p);
-    add_setting(p, s, STR_LIT("password"), parse_try(p, KW_NULL) ? (Str){0} : parse_string(p));
-    if (!at_statement_end(p))
-        parse_unsupported(p, s, "ALTER ROLE with anything but PASSWORD");
 }
 
 /* ( name [value], … ) */

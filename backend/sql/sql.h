@@ -44,7 +44,8 @@ ParsedStmt *sql_inner(Arena *a, const ParsedStmt *outer);
 typedef struct BindContext {
     const Root *root;
     u32 role_id;              /* whose rights; 42501 is thrown here, and judged again by the walwriter for writes */
-    const char *role_name, *database;
+    u32 session_role_id;      /* SESSION_USER */
+    const char *role_name, *session_role_name, *database;
     const char *source;       /* statement text for positions */
     u32 declared_count;       /* parameter types declared by Parse; TYPE_INVALID = infer */
     const TypeId *declared;

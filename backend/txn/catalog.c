@@ -186,11 +186,50 @@ txn_rebuild_table(Txn *t, const TableDef *def, const TableShm **ret_empty)
     return TXN_DONE;
 }
 
+static WalRecordKind
+put_change(ByteBuf *b, const RoleChange *c, const char *verifier)
+{
+    switch (c->kind) {
+    case ROLE_CHANGE_PUT: catrec_put_role(b, &c->role, verifier); return c->role.role_id ? WAL_ALTER_ROLE : WAL_CREATE_ROLE;
+    case ROLE_CHANGE_DROP: catrec_put_id(b, c->role_id); return WAL_DROP_ROLE;
+    case ROLE_CHANGE_MEMBER: catrec_put_member(b, &c->member, c->gone); return WAL_GRANT_ROLE;
+    case ROLE_CHANGE_RIGHTS: break;
+    }
+    catrec_put_rights(b, &c->rights, c->gone);
+    return WAL_SET_RIGHTS;
+}
+
 TxnOutcome
-txn_put_role(Txn *t, const RoleDef *role, const char *verifier)
+txn_change_roles(Txn *t, RoleChange *c, const char *verifier)
 {
     ByteBuf b = {0};
     Answer a;
-    catrec_put_role(&b, role, verifier);
-    return ask(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, put_record(t, 0, role->role_id ? WAL_ALTER_ROLE : WAL_CREATE_ROLE, &b), 1, &a);
+    WalRecordKind kind = put_change(&b, c, verifier);
+    TxnOutcome outcome = ask(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, put_record(t, 0, kind, &b), 1, &a);
+    if (outcome != TXN_DONE || !txn_is_open(t))
+        return outcome;
+    if (kind == WAL_CREATE_ROLE)
+        c->role.role_id = (u32)a.rows;
+    c->role.has_password = verifier && *verifier;
+    c->keeps_password = !verifier;
+    noted(own_change_roles(txn_own(t), t->ordinal, c));
+    return TXN_DONE;
+}
+
+TxnOutcome
+txn_set_acl(Txn *t, const TableDef *def)
+{
+    ByteBuf b = {0};
+    Answer a;
+    catrec_put_acl(&b, def);
+    TxnOutcome outcome = ask(t, last_kind(t), REQ_FLAG_STATEMENT_ENDS, put_record(t, 0, WAL_SET_ACL, &b), 1, &a);
+    if (outcome == TXN_DONE && txn_is_open(t))
+        noted(own_alter(txn_own(t), t->ordinal, def));
+    return outcome;
+}
+
+void
+txn_set_role(Txn *t, u32 role_id)
+{
+    t->box->req_role = role_id;
 }

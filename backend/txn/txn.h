@@ -86,13 +86,18 @@ TxnOutcome txn_truncate(Txn *t, const u32 *table_ids, u32 count);
 /* Before txn_alter_table where rows must be looked at: locked against all others, and txn_snapshot is as new as the lock, save in a REPEATABLE READ
  * transaction, where txn_alter_table refuses a table that was changed since (40001). */
 TxnOutcome txn_lock_altered(Txn *t, u32 table_id, u32 schema_version);
-/* def: the whole new one, of the next schema version, without rights; the same columns and keys but for their names and defaults; any checks. */
+/* def: the whole new one, of the next schema version; the same columns and keys but for their names and defaults; any checks. */
 TxnOutcome txn_alter_table(Txn *t, const TableDef *def);
 /* Any columns and keys: the table is empty then, and *ret_empty its place for txn_write_begin. Locked against all others, and txn_snapshot is
  * as new as the lock and shows the old rows. Outside of a block txn_write_finish commits; errors of the rows speak of the table being altered. 40001 when rows
  * were changed that a REPEATABLE READ transaction cannot see. */
 TxnOutcome txn_rebuild_table(Txn *t, const TableDef *def, const TableShm **ret_empty);
-TxnOutcome txn_put_role(Txn *t, const RoleDef *role, const char *verifier);
+/* A role, a membership, rights on what is no table. PUT of role id 0: a new one, whose id is then in *c. verifier (of PUT): NULL keeps it. */
+TxnOutcome txn_change_roles(Txn *t, RoleChange *c, const char *verifier);
+/* The rights of def and their version, one above that of the table, become the table's. */
+TxnOutcome txn_set_acl(Txn *t, const TableDef *def);
+/* SET ROLE: by whose rights requests are judged from now on. */
+void txn_set_role(Txn *t, u32 role_id);
 
 /* ---- locks: kept to the end of the transaction; outside of a block to the end of the statement ---- */
 /* n <= BOX_LOCK_ROWS. With LOCK_SKIP bit i of ret_bits says whether row i was granted, else all are. TXN_RETRY as above: a row was changed

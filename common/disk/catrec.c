@@ -8,6 +8,7 @@
  */
 #include "common/disk/catrec.h"
 
+#include "common/disk/wal.h"
 #include "common/type/interval.h"
 
 enum { VERIFIER_KEPT = 0xffff, MAX_KEYS = 64, MAX_ACL_ITEMS = 65536 };
@@ -73,6 +74,8 @@ put_acl_items(ByteBuf *to, const AclItem *acl, u32 count)
         buf_le32(to, acl[i].bits);
         buf_le32(to, acl[i].grant_bits);
         buf_le32(to, acl[i].grantor_id);
+        buf_le32(to, acl[i].column);
+        buf_le32(to, 0);
     }
 }
 
@@ -88,7 +91,8 @@ catrec_put_table(ByteBuf *to, const TableDef *t)
     buf_le16(to, (u16)t->name.len);
     buf_le16(to, t->check_count);
     buf_le16(to, t->next_key);
-    buf_put(to, "\0\0\0\0\0", 6);
+    buf_le16(to, (u16)t->has_acl);
+    buf_le32(to, t->acl_version);
     put_padded(to, t->name.ptr, t->name.len);
     for (u32 i = 0; i < t->column_count; i++) {
         const ColumnDef *c = &t->columns[i];
@@ -225,14 +229,19 @@ read_checks(Arena *a, ByteReader *r, TableDef *t)
     return checks != NULL;
 }
 
+enum { ACL_ITEM_BYTES = 24, ALL_RIGHTS = 2 * ACL_CONNECT - 1 };
+
 static const AclItem *
 read_acl_items(Arena *a, ByteReader *r, u32 count)
 {
-    const u8 *bytes = count <= MAX_ACL_ITEMS ? reader_take(r, (size_t)count * sizeof(AclItem)) : NULL;
+    const u8 *bytes = count <= MAX_ACL_ITEMS ? reader_take(r, (size_t)count * ACL_ITEM_BYTES) : NULL;
     AclItem *acl = bytes ? ARENA_ARRAY(a, AclItem, count) : NULL;
-    for (u32 i = 0; acl && i < count; i++)
-        acl[i] = (AclItem){get_le32(bytes + (size_t)i * 16), get_le32(bytes + (size_t)i * 16 + 4), get_le32(bytes + (size_t)i * 16 + 8),
-                           get_le32(bytes + (size_t)i * 16 + 12)};
+    for (u32 i = 0; acl && i < count; i++) {
+        const u8 *p = bytes + (size_t)i * ACL_ITEM_BYTES;
+        acl[i] = (AclItem){get_le32(p), get_le32(p + 4), get_le32(p + 8), get_le32(p + 12), get_le32(p + 16), 0};
+        if (get_le32(p + 20) || acl[i].column > MAX_COLUMNS || ((acl[i].bits | acl[i].grant_bits) & ~(u32)ALL_RIGHTS))
+            return NULL;
+    }
     return acl;
 }
 
@@ -264,8 +273,9 @@ catrec_read_table(Arena *a, const u8 *data, u32 len, TableDef *ret, Error *err)
     u32 name_len = reader_le16(&r);
     t.check_count = reader_le16(&r);
     t.next_key = reader_le16(&r);
-    bool zero = reader_le16(&r) == 0 && reader_le32(&r) == 0;
-    if (r.bad || !zero || t.next_key > MAX_KEY_NUMBER || t.column_count > MAX_COLUMNS || t.key_count > MAX_KEYS || t.check_count > MAX_CHECKS ||
+    t.has_acl = reader_le16(&r);
+    t.acl_version = reader_le32(&r);
+    if (r.bad || t.has_acl > 1 || t.next_key > MAX_KEY_NUMBER || t.column_count > MAX_COLUMNS || t.key_count > MAX_KEYS || t.check_count > MAX_CHECKS ||
         !take_name(&r, name_len, &t.name))
         return malformed(err, "table");
     if (!read_columns(a, &r, &t))
@@ -298,14 +308,30 @@ catrec_put_role(ByteBuf *to, const RoleDef *role, const char *verifier)
     buf_u8(to, role->create_role);
     buf_u8(to, role->create_db);
     buf_u8(to, role->inherit);
-    buf_put(to, "\0\0", 3);
+    buf_u8(to, role->replication);
+    buf_u8(to, role->bypass_rls);
+    buf_u8(to, role->has_valid_until);
     buf_le32(to, (u32)role->connection_limit);
     buf_le16(to, (u16)role->name.len);
     size_t verifier_len = verifier ? strlen(verifier) : 0;
     buf_le16(to, verifier ? (u16)verifier_len : VERIFIER_KEPT);
-    buf_le32(to, 0);
+    buf_le32(to, role->config.len);
+    buf_le64(to, (u64)role->valid_until);
     put_padded(to, role->name.ptr, role->name.len);
     put_padded(to, verifier ? verifier : "", verifier_len);
+    put_padded(to, role->config.ptr, role->config.len);
+}
+
+static bool
+take_config(ByteReader *r, u32 len, Str *ret)
+{
+    if (len == 0)
+        return true;
+    const u8 *p = len <= ROLE_CONFIG_MAX ? take_padded(r, len) : NULL;
+    if (!p || !utf8_valid(p, len) || memchr(p, 0, len) || p[len - 1] != '\n')
+        return false;
+    *ret = (Str){(const char *)p, len};
+    return true;
 }
 
 bool
@@ -315,10 +341,11 @@ catrec_read_role(const u8 *data, u32 len, RoleDef *ret, char ret_verifier[CATREC
     RoleDef role = {.role_id = reader_le32(&r)};
     const u8 *flags = reader_take(&r, 8);
     role.connection_limit = (i32)reader_le32(&r);
-    u32 name_len = reader_le16(&r), verifier_len = reader_le16(&r), zero = reader_le32(&r);
-    if (r.bad || zero || flags[5] || flags[6] || flags[7] || role.connection_limit < -1)
+    u32 name_len = reader_le16(&r), verifier_len = reader_le16(&r), config_len = reader_le32(&r);
+    role.valid_until = (i64)reader_le64(&r);
+    if (r.bad || role.connection_limit < -1)
         return malformed(err, "role");
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 8; i++)
         if (flags[i] > 1)
             return malformed(err, "role");
     role.superuser = flags[0];
@@ -326,14 +353,19 @@ catrec_read_role(const u8 *data, u32 len, RoleDef *ret, char ret_verifier[CATREC
     role.create_role = flags[2];
     role.create_db = flags[3];
     role.inherit = flags[4];
+    role.replication = flags[5];
+    role.bypass_rls = flags[6];
+    role.has_valid_until = flags[7];
     bool keep = verifier_len == VERIFIER_KEPT;
     if (keep)
         verifier_len = 0;
     if (verifier_len >= CATREC_VERIFIER_MAX || !take_name(&r, name_len, &role.name))
         return malformed(err, "role name");
     const u8 *verifier = take_padded(&r, verifier_len);
-    if (!verifier || !reader_done(&r) || (verifier_len && memchr(verifier, 0, verifier_len)))
+    if (!verifier || (verifier_len && memchr(verifier, 0, verifier_len)))
         return malformed(err, "verifier");
+    if (!take_config(&r, config_len, &role.config) || !reader_done(&r))
+        return malformed(err, "role settings");
     memcpy(ret_verifier, verifier, verifier_len);
     ret_verifier[verifier_len] = 0;
     *ret_keep = keep;
@@ -358,23 +390,119 @@ catrec_read_id(const u8 *data, u32 len, u32 *ret, Error *err)
 }
 
 void
-catrec_put_acl(ByteBuf *to, u32 table_id, const AclItem *acl, u32 count)
+catrec_put_member(ByteBuf *to, const RoleMember *m, bool revoked)
 {
-    buf_le32(to, table_id);
-    buf_le32(to, count);
-    put_acl_items(to, acl, count);
+    buf_le32(to, m->role_id);
+    buf_le32(to, m->member_id);
+    buf_le32(to, m->grantor_id);
+    buf_le32(to, revoked ? 0 : m->admin ? 3 : 1);
 }
 
 bool
-catrec_read_acl(Arena *a, const u8 *data, u32 len, u32 *ret_table, const AclItem **ret, u32 *ret_count, Error *err)
+catrec_read_member(const u8 *data, u32 len, RoleMember *ret, bool *ret_revoked, Error *err)
 {
     ByteReader r = reader_of(data, len);
-    u32 table_id = reader_le32(&r), count = reader_le32(&r);
-    const AclItem *acl = r.bad ? NULL : read_acl_items(a, &r, count);
-    if (!acl || !reader_done(&r))
-        return malformed(err, "rights");
-    *ret_table = table_id;
-    *ret = acl;
-    *ret_count = count;
+    RoleMember m = {.role_id = reader_le32(&r), .member_id = reader_le32(&r), .grantor_id = reader_le32(&r)};
+    u32 options = reader_le32(&r);
+    if (!reader_done(&r) || (options != 0 && options != 1 && options != 3))
+        return malformed(err, "membership");
+    m.admin = options == 3;
+    *ret = m;
+    *ret_revoked = options == 0;
     return true;
+}
+
+void
+catrec_put_acl(ByteBuf *to, const TableDef *t)
+{
+    buf_le32(to, t->table_id);
+    buf_le32(to, t->acl_count);
+    buf_le32(to, t->acl_version);
+    buf_le32(to, t->has_acl);
+    put_acl_items(to, t->acl, t->acl_count);
+}
+
+bool
+catrec_read_acl(Arena *a, const u8 *data, u32 len, TableDef *ret, Error *err)
+{
+    ByteReader r = reader_of(data, len);
+    TableDef t = {.table_id = reader_le32(&r), .acl_count = reader_le32(&r), .acl_version = reader_le32(&r), .has_acl = reader_le32(&r)};
+    t.acl = r.bad || t.has_acl > 1 ? NULL : read_acl_items(a, &r, t.acl_count);
+    if (!t.acl || !reader_done(&r))
+        return malformed(err, "rights");
+    *ret = t;
+    return true;
+}
+
+void
+catrec_put_rights(ByteBuf *to, const RightsDef *d, bool gone)
+{
+    buf_le32(to, d->kind);
+    buf_le32(to, d->role_id);
+    buf_le32(to, d->schema_id);
+    buf_le32(to, d->version);
+    buf_le32(to, d->acl_count);
+    buf_le32(to, gone);
+    put_acl_items(to, d->acl, d->acl_count);
+}
+
+bool
+catrec_read_rights(Arena *a, const u8 *data, u32 len, RightsDef *ret, bool *ret_gone, Error *err)
+{
+    ByteReader r = reader_of(data, len);
+    RightsDef d = {.kind = reader_le32(&r), .role_id = reader_le32(&r), .schema_id = reader_le32(&r), .version = reader_le32(&r),
+                   .acl_count = reader_le32(&r)};
+    u32 gone = reader_le32(&r);
+    bool schema = d.kind == RIGHTS_DATABASE ? d.schema_id == 0
+                                            : d.schema_id == SCHEMA_PUBLIC || (d.kind >= RIGHTS_DEFAULT_TABLES && d.schema_id == 0);
+    d.acl = r.bad || gone > 1 || !schema || d.kind < 1 || d.kind >= RIGHTS_KINDS ? NULL : read_acl_items(a, &r, d.acl_count);
+    if (!d.acl || !reader_done(&r))
+        return malformed(err, "rights");
+    for (u32 i = 0; i < d.acl_count; i++)
+        if (d.acl[i].column)
+            return malformed(err, "rights");
+    *ret = d;
+    *ret_gone = gone;
+    return true;
+}
+
+bool
+catrec_is_of_roles(u16 kind)
+{
+    return kind == WAL_CREATE_ROLE || kind == WAL_ALTER_ROLE || kind == WAL_DROP_ROLE || kind == WAL_GRANT_ROLE || kind == WAL_SET_RIGHTS;
+}
+
+bool
+catrec_read_change(Arena *a, u16 kind, const u8 *data, u32 len, RoleChange *ret, char ret_verifier[CATREC_VERIFIER_MAX], bool *ret_keep, Error *err)
+{
+    RoleChange c = {0};
+    bool ok;
+    ret_verifier[0] = 0;
+    *ret_keep = true;
+    switch (kind) {
+    case WAL_CREATE_ROLE:
+    case WAL_ALTER_ROLE:
+        c.kind = ROLE_CHANGE_PUT;
+        ok = catrec_read_role(data, len, &c.role, ret_verifier, ret_keep, err);
+        c.role.has_password = ret_verifier[0] != 0;
+        c.keeps_password = *ret_keep;
+        break;
+    case WAL_DROP_ROLE:
+        c.kind = ROLE_CHANGE_DROP;
+        ok = catrec_read_id(data, len, &c.role_id, err);
+        break;
+    case WAL_GRANT_ROLE:
+        c.kind = ROLE_CHANGE_MEMBER;
+        ok = catrec_read_member(data, len, &c.member, &c.gone, err);
+        break;
+    case WAL_SET_RIGHTS:
+        c.kind = ROLE_CHANGE_RIGHTS;
+        ok = catrec_read_rights(a, data, len, &c.rights, &c.gone, err);
+        break;
+    default:
+        return malformed(err, "kind");
+    }
+    if (ok)
+        *ret = c;
+    return ok;
 }

@@ -54,7 +54,8 @@ typedef struct BoxShm {
     u32 req_ordinal;     /* of the request's first record */
     u32 req_statement;   /* the last ordinal before the running statement: RETRY takes back what came after it */
     u32 req_savepoint;   /* the last ordinal before the newest savepoint, 0 when there is none; UNDO: the last one kept */
-    u8 line1[12];
+    u32 req_role;        /* SET ROLE: by whose rights, which must be within those of the role that control names; 0: of that one */
+    u8 line1[8];
     u64 pub_withdraw_seq;
     u8 line2[56];
     u32 helpers_running; /* threads besides the session's own */

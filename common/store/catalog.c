@@ -1,6 +1,6 @@
 /*
  * catalog.c
- *    Reading the catalog of a root: tables by name and id, roles, rights.
+ *    Reading the catalog of a root: tables by name and id (roles: roles.c, rights: rights.c).
  *
  * Names stand in a tree of fan-out 64 over the hash of the name, copied along the path by the writer (walwriter/catalog_write.c); its leaves are table
  * ids, which the tree of tables resolves. Ten levels use up a hash; deeper ones take the next round's. Only reads.
@@ -42,24 +42,6 @@ catalog_table(const Root *root, u32 table_id)
     return t ? t->def : NULL;
 }
 
-const RoleDef *
-catalog_find_role(const Root *root, Str name)
-{
-    for (u32 i = 0; root->roles && i < root->roles->count; i++)
-        if (str_eq(root->roles->roles[i]->name, name))
-            return root->roles->roles[i];
-    return NULL;
-}
-
-const RoleDef *
-catalog_role(const Root *root, u32 role_id)
-{
-    for (u32 i = 0; root->roles && i < root->roles->count; i++)
-        if (root->roles->roles[i]->role_id == role_id)
-            return root->roles->roles[i];
-    return NULL;
-}
-
 u64
 catalog_version(const Root *root)
 {
@@ -98,19 +80,4 @@ catalog_each_table(const Root *root, bool (*visit)(void *ctx, const TableDef *t)
     for (u32 i = 0; i < n && visit(ctx, all[i]); i++)
         ;
     free(all);
-}
-
-bool
-catalog_allows(const Root *root, const TableDef *t, u32 role_id, u32 acl_bits)
-{
-    const RoleDef *r = catalog_role(root, role_id);
-    if (!r)
-        return false;
-    if (r->superuser || t->owner_id == role_id)
-        return true;
-    u32 bits = 0;
-    for (u32 i = 0; i < t->acl_count; i++)
-        if (t->acl[i].role_id == role_id || t->acl[i].role_id == 0)
-            bits |= t->acl[i].bits;
-    return (bits & acl_bits) == acl_bits;
 }

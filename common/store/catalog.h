@@ -44,9 +44,15 @@ typedef struct CheckDef {
 } CheckDef;
 enum { MAX_CHECK_BYTES = 8192, MAX_CHECKS = 1024 };
 
-/* Privileges of a role on a table: bits of AclBit. role_id 0 = PUBLIC. */
-typedef enum AclBit { ACL_SELECT = 1, ACL_INSERT = 2, ACL_UPDATE = 4, ACL_DELETE = 8, ACL_TRUNCATE = 16, ACL_REFERENCES = 32, ACL_TRIGGER = 64 } AclBit;
-typedef struct AclItem { u32 role_id, bits, grant_bits, grantor_id; } AclItem;
+/* Rights of a role on an object: bits of AclBit. role_id 0 = PUBLIC. column: the attribute number of a right on one column, 0 on the whole object. */
+typedef enum AclBit {
+    ACL_SELECT = 1, ACL_INSERT = 2, ACL_UPDATE = 4, ACL_DELETE = 8, ACL_TRUNCATE = 16, ACL_REFERENCES = 32, ACL_TRIGGER = 64,
+    ACL_EXECUTE = 128, ACL_USAGE = 256, ACL_CREATE = 512, ACL_TEMP = 1024, ACL_CONNECT = 2048,
+    ACL_ALL_TABLE = 127, ACL_ALL_COLUMN = ACL_SELECT | ACL_INSERT | ACL_UPDATE | ACL_REFERENCES,
+    ACL_ALL_SEQUENCE = ACL_USAGE | ACL_SELECT | ACL_UPDATE, ACL_ALL_SCHEMA = ACL_USAGE | ACL_CREATE,
+    ACL_ALL_DATABASE = ACL_CREATE | ACL_TEMP | ACL_CONNECT,
+} AclBit;
+typedef struct AclItem { u32 role_id, bits, grant_bits, grantor_id, column, pad; } AclItem;
 
 typedef struct TableDef {
     u32 table_id; /* also the OID shown to clients; from 16384, never reused */
@@ -60,16 +66,46 @@ typedef struct TableDef {
     const CheckDef *checks;
     u32 acl_count;
     u16 check_count, next_key; /* the number of the last key or check; numbers are never reused as long as there are others */
+    u32 acl_version; /* grows with every change of the rights: who changes them says which ones he saw */
+    u32 has_acl;     /* rights were given or taken: what is not in acl (column 0) is not there, the owner's own included */
 } TableDef;
 enum { MAX_KEY_NUMBER = 127 }; /* constraints beyond so many share an oid */
 
 typedef struct RoleDef {
-    u32 role_id; /* the root role is 10 */
-    u8 superuser, can_login, create_role, create_db, inherit, pad[3];
+    u32 role_id; /* the root role is 10; never reused */
+    u8 superuser, can_login, create_role, create_db, inherit, replication, bypass_rls, has_valid_until;
+    u8 has_password, pad[3]; /* has_password: as the walwriter found when it took the role's verifier; nobody's record says it */
     i32 connection_limit; /* -1 none */
+    i64 valid_until;      /* a timestamptz */
     Str name;
+    Str config;           /* ALTER ROLE … SET: name=value, each ended by a line feed (in values: \n) */
 } RoleDef;
-enum { ROLE_ROOT = 10, FIRST_TABLE_ID = 16384 };
+enum { ROLE_ROOT = 10, FIRST_TABLE_ID = 16384, ROLE_CONFIG_MAX = 4096 };
+
+/* member_id is in role_id. */
+typedef struct RoleMember { u32 role_id, member_id, grantor_id, admin; } RoleMember;
+
+/* Rights on what is no table. DEFAULT: those that tables get that the role makes (schema 0: anywhere). */
+typedef enum RightsKind { RIGHTS_DATABASE = 1, RIGHTS_SCHEMA, RIGHTS_DEFAULT_TABLES, RIGHTS_DEFAULT_SEQUENCES, RIGHTS_KINDS } RightsKind;
+typedef struct RightsDef {
+    u32 kind, role_id; /* RightsKind; DEFAULT: whose tables, else the owner */
+    u32 schema_id;     /* SCHEMA, DEFAULT */
+    u32 version, acl_count, pad;
+    const AclItem *acl;
+} RightsDef;
+enum { SCHEMA_PUBLIC = 2200 };
+
+/* One change of these lists (roles.h). */
+typedef enum RoleChangeKind { ROLE_CHANGE_PUT = 1, ROLE_CHANGE_DROP, ROLE_CHANGE_MEMBER, ROLE_CHANGE_RIGHTS } RoleChangeKind;
+typedef struct RoleChange {
+    RoleChangeKind kind;
+    RoleDef role;      /* PUT: replaces the one of the same id; */
+    bool keeps_password;  /* and has a password if that one had */
+    u32 role_id;       /* DROP: its memberships go with it */
+    RoleMember member; /* MEMBER: replaces the one of the same two; */
+    bool gone;         /* it, or RIGHTS, are taken away */
+    RightsDef rights;  /* RIGHTS: replaces those of the same object */
+} RoleChange;
 
 typedef struct Root Root;
 
@@ -94,7 +130,7 @@ u8 catalog_new_key_number(TableDef *def, const KeyDef *keys, const CheckDef *che
 u64 catalog_version(const Root *root);
 /* Calls visit for every table in name order until it returns false. */
 void catalog_each_table(const Root *root, bool (*visit)(void *ctx, const TableDef *t), void *ctx);
-/* Owner, superuser, or granted to the role or PUBLIC. */
+/* All of these rights on the whole table (rights.h). */
 bool catalog_allows(const Root *root, const TableDef *t, u32 role_id, u32 acl_bits);
 
 #endif

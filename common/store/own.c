@@ -50,7 +50,7 @@ own_forget(Own *o)
 bool
 own_any(const Own *o)
 {
-    return o->change_count + o->dropped_count > 0;
+    return o->change_count + o->dropped_count + o->role_count > 0;
 }
 
 /* ---- noting ---- */
@@ -160,7 +160,15 @@ own_rebuild(Own *o, u32 ordinal, const TableShm *hidden)
     return c != NULL;
 }
 
-/* Without rights: enter_table adds them. */
+static const AclItem *
+copy_acl(Arena *a, const AclItem *from, u32 count)
+{
+    AclItem *items = ARENA_ARRAY(a, AclItem, MAX(count, 1u));
+    if (items && count)
+        memcpy(items, from, count * sizeof *items);
+    return items;
+}
+
 static TableDef *
 copy_def(Arena *a, const TableDef *from)
 {
@@ -198,7 +206,8 @@ copy_def(Arena *a, const TableDef *from)
     d->columns = columns;
     d->keys = keys;
     d->checks = checks;
-    return ok ? d : NULL;
+    d->acl = copy_acl(a, from->acl, from->acl_count);
+    return ok && d->acl ? d : NULL;
 }
 
 bool
@@ -209,6 +218,25 @@ own_alter(Own *o, u32 ordinal, const TableDef *def)
     if (c)
         c->def = copy;
     return c != NULL;
+}
+
+bool
+own_change_roles(Own *o, u32 ordinal, const RoleChange *c)
+{
+    OwnRole *roles = grown(o->arena, o->roles, o->role_count, o->role_count + 1, &o->role_capacity, sizeof *roles);
+    if (!roles)
+        return false;
+    o->roles = roles;
+    RoleChange copy = *c;
+    copy.role.name = arena_str(o->arena, c->role.name);
+    copy.role.config = arena_str(o->arena, c->role.config);
+    copy.rights.acl = copy_acl(o->arena, c->rights.acl, c->rights.acl_count);
+    if (!copy.rights.acl || !copy.role.name.ptr || !copy.role.config.ptr)
+        return false;
+    o->roles[o->role_count++] = (OwnRole){ordinal, copy};
+    o->base.root = NULL;
+    o->catalog_moved = true;
+    return true;
 }
 
 /* ---- tables ---- */
@@ -437,6 +465,11 @@ own_undo(Own *o, u32 last_kept)
     if (last_kept == 0) {
         own_forget(o);
         return;
+    }
+    while (o->role_count && o->roles[o->role_count - 1].ordinal > last_kept) {
+        o->role_count--;
+        o->base.root = NULL;
+        o->catalog_moved = true;
     }
     while (o->change_count > 0 && o->changes[o->change_count - 1].ordinal > last_kept) {
         OwnChange *c = &o->changes[--o->change_count];

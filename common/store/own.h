@@ -39,7 +39,9 @@ MUST_CHECK bool own_drop_table(Own *o, u32 ordinal, u32 table_id);
 MUST_CHECK bool own_truncate(Own *o, u32 ordinal, u32 table_id, const TableShm *hidden);
 /* The same, with another definition in `hidden`. */
 MUST_CHECK bool own_rebuild(Own *o, u32 ordinal, const TableShm *hidden);
-/* Other names and defaults; copied. */
+/* A role, a membership, rights on what is no table; copied. */
+MUST_CHECK bool own_change_roles(Own *o, u32 ordinal, const RoleChange *c);
+/* Other names, defaults, rights; copied. */
 MUST_CHECK bool own_alter(Own *o, u32 ordinal, const TableDef *def);
 void own_undo(Own *o, u32 last_kept);
 

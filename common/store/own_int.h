@@ -31,12 +31,18 @@ typedef struct OwnChange {
     TableDef *def_before;       /* TRUNCATE, REBUILD, ALTER, once shown */
 } OwnChange;
 
+/* A change of the lists of roles.h; all are kept to the end. */
+typedef struct OwnRole {
+    u32 ordinal;
+    RoleChange change;
+} OwnRole;
+
 /* A table that the transaction changed. */
 typedef struct OwnTable {
     u32 table_id;
     bool dropped, stale;        /* stale: not as the root shows it */
     const TableShm *hidden;     /* made by the transaction, or what its TRUNCATE left */
-    TableDef *def;              /* what ALTER made of it, with the rights it has in the root; NULL: as in the table */
+    TableDef *def;              /* what ALTER or GRANT made of it; NULL: as in the table */
     bool unnamed;               /* its old name is out of the root, the new one not yet in */
     TableOwn *own;
     TableShm view;              /* what the root shows, when it does */
@@ -54,6 +60,8 @@ struct Own {
     u32 table_count, table_capacity;
     u32 *slots;                 /* by hash of the table id: index + 1 */
     u32 slot_capacity;
+    OwnRole *roles;             /* in the order of ordinals */
+    u32 role_count, role_capacity;
     u32 catalog_changes;        /* shown and not taken back: all but TRUNCATE */
     /* the private root */
     Arena *root_arena;

@@ -9,6 +9,7 @@
  * Writes: private memory. Fails: no memory; then the root is made from scratch the next time.
  */
 #include "common/store/own_int.h"
+#include "common/store/roles.h"
 #include "common/store/tree.h"
 
 #define PRIVATE_NODE UINT64_MAX
@@ -52,10 +53,6 @@ enter_table(Own *o, OwnTable *t)
 {
     const TableShm *base = own_table_base(t, o->base.root), *now = store_table(&o->root, t->table_id);
     bool there = base && !t->dropped;
-    if (base && t->def) {
-        t->def->acl = base->def->acl;
-        t->def->acl_count = base->def->acl_count;
-    }
     if (base) {
         t->view = *base;
         t->view.def = def_of(t, base);
@@ -67,6 +64,22 @@ enter_table(Own *o, OwnTable *t)
     if ((now || there) && !tree_set_table(&o->root, t->table_id, there ? &t->view : NULL, own_node, o->root_arena))
         return false;
     return !t->unnamed || tree_set_name(&o->root, t->view.def->name, t->table_id, own_node, o->root_arena);
+}
+
+static void *
+own_piece(void *arena, u64 bytes)
+{
+    return arena_alloc(arena, bytes);
+}
+
+/* The root has been made anew. */
+static bool
+enter_roles(Own *o)
+{
+    for (u32 i = 0; i < o->role_count; i++)
+        if (!(o->root.roles = roles_change(o->root.roles, &o->roles[i].change, own_piece, o->root_arena)))
+            return false;
+    return true;
 }
 
 bool
@@ -83,6 +96,10 @@ own_root(Own *o, const Snapshot *published, bool savepoint, Snapshot *ret, Error
         o->base = *published;
         o->root = *published->root;
         o->root.published = published->root;
+        if (!enter_roles(o)) {
+            o->base.root = NULL;
+            return error_set(err, ERR_OUT_OF_MEMORY, "out of memory");
+        }
     }
     /* Names that go first: another table may have got one of them. */
     for (u32 pass = 0; pass < 2; pass++)
@@ -96,7 +113,7 @@ own_root(Own *o, const Snapshot *published, bool savepoint, Snapshot *ret, Error
             }
             t->stale &= pass == 0;
         }
-    if (o->catalog_changes && (o->catalog_moved || o->base_catalog_version != published->root->catalog_version))
+    if (o->catalog_changes + o->role_count > 0 && (o->catalog_moved || o->base_catalog_version != published->root->catalog_version))
         o->root.catalog_version = PRIVATE_CATALOG | ++o->serial;
     o->base_catalog_version = published->root->catalog_version;
     o->catalog_moved = false;

@@ -45,9 +45,12 @@ typedef struct TreeNode {
     u64 child[TREE_FANOUT];
 } TreeNode;
 
+/* All that is no table: one piece with its three lists behind it (roles.h changes it). */
 typedef struct RolesShm {
-    u32 count, pad;
-    const RoleDef *roles[]; /* ascending by role_id */
+    u32 count, member_count, rights_count, pad;
+    const RoleDef *const *roles;     /* ascending by role_id */
+    const RoleMember *members;
+    const RightsDef *const *rights;
 } RolesShm;
 
 struct Root {
@@ -240,8 +243,9 @@ static inline u64 list_bytes(u32 capacity) { return sizeof(DeleteListShm) + (u64
 static inline u64 segment_bytes(u32 line_bits) { return sizeof(IndexSegmentShm) + ((u64)sizeof(IndexLineShm) << line_bits); }
 static inline u64 row_map_bytes(u32 words) { return sizeof(RowMapShm) + (u64)words * (sizeof(u64) + sizeof(u16)); }
 static inline u64 index_dir_bytes(u32 depth) { return sizeof(IndexDirShm) + (sizeof(IndexSegmentShm *) << depth); }
-static inline u64 roles_bytes(u32 count) { return sizeof(RolesShm) + (u64)count * sizeof(RoleDef *); }
-static inline u64 role_bytes(const RoleDef *r) { return sizeof(RoleDef) + r->name.len; }
+static inline u64 roles_bytes(const RolesShm *r) { return sizeof(RolesShm) + ((u64)r->count + r->rights_count) * sizeof(void *) + r->member_count * sizeof(RoleMember); }
+static inline u64 role_bytes(const RoleDef *r) { return sizeof(RoleDef) + r->name.len + r->config.len; }
+static inline u64 rights_bytes(const RightsDef *r) { return sizeof(RightsDef) + (u64)r->acl_count * sizeof(AclItem); }
 enum { BITMAP_BYTES = BLOCK_WORDS * 8 };
 /* Bytes of one stored value: text is a code. */
 static inline u32 phys_stored(PhysType p) { return p == PHYS_STR ? 4 : phys_width(p); }

@@ -18,7 +18,7 @@ typedef enum SystemTable {
 /* ROWS: exec makes them; EMPTY: there are none; VIEW: the binder has a text for it (sql/system_views.def). */
 typedef enum SystemKind { SYSTEM_KIND_ROWS, SYSTEM_KIND_EMPTY, SYSTEM_KIND_VIEW } SystemKind;
 
-enum { SCHEMA_PG_CATALOG = 11, SCHEMA_PG_TOAST = 99, SCHEMA_PUBLIC = 2200, SCHEMA_INFORMATION = 13000 };
+enum { SCHEMA_PG_CATALOG = 11, SCHEMA_PG_TOAST = 99, SCHEMA_INFORMATION = 13000 };
 enum { DATABASE_OID = 5 }; /* there is one database */
 
 /* NULL when there is none. */

@@ -133,7 +133,9 @@ walk_root(const Root *root, PieceVisit each, void *ctx)
     if (root->roles) {
         for (u32 i = 0; i < root->roles->count; i++)
             each(ctx, root->roles->roles[i], role_bytes(root->roles->roles[i]));
-        each(ctx, root->roles, roles_bytes(root->roles->count));
+        for (u32 i = 0; i < root->roles->rights_count; i++)
+            each(ctx, root->roles->rights[i], rights_bytes(root->roles->rights[i]));
+        each(ctx, root->roles, roles_bytes(root->roles));
     }
     each(ctx, root, sizeof *root);
 }

@@ -27,7 +27,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(text, data, size);
         arena_hook(a, free, text);
         ParsedStmt *s = sql_parse(a, text, (u32)size, &count);
-        BindContext ctx = {.role_id = ROLE_ROOT, .role_name = "root", .database = "ggs3db", .source = text, .format = &format};
+        BindContext ctx = {.root = &TEST_ROOT, .role_id = ROLE_ROOT, .role_name = "root", .session_role_name = "root", .database = "ggs3db", .source = text, .format = &format};
         for (u32 i = 0; i < count; i++) {
             ensure((u64)s[i].start + s[i].len <= size && s[i].tag);
             sql_bind(a, &ctx, &s[i]);

@@ -85,7 +85,7 @@ with_columns(const BExpr *e, int mode)
 static const char *
 answer(const BExpr *e, bool selected)
 {
-    static const ExprEnv env_of = {.format = &FORMAT, .role_name = "root", .database = "postgres"};
+    static const ExprEnv env_of = {.format = &FORMAT, .role_name = "root", .session_role_name = "root", .database = "postgres"};
     static const u16 SEL[] = {0, 2, 3, LAST_ROW};
     Catch c;
     current_catch = &c;
@@ -115,7 +115,7 @@ bind(const char *expression)
     char *text = arena_printf(mem, "select %s", expression);
     u32 count;
     ParsedStmt *st = sql_parse(mem, text, (u32)strlen(text), &count);
-    BindContext ctx = {.role_name = "root", .database = "postgres", .source = text, .no_params = true,
+    BindContext ctx = {.role_name = "root", .session_role_name = "root", .database = "postgres", .source = text, .no_params = true,
                        .format = &FORMAT};
     return sql_bind(mem, &ctx, &st[0])->query->targets[0].expr;
 }

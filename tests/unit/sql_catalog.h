@@ -7,6 +7,7 @@
 #define SQL_CATALOG_H
 
 #include "backend/sql/sql.h"
+#include "common/store/shape.h"
 
 enum { OTHER_ROLE = 11 };
 
@@ -29,7 +30,9 @@ static const KeyDef TWO_KEYS[] = {{.name = STR_LIT("two_pkey"), .primary = 1, .c
 
 #define TABLE(id, table_name, cols, key_list, n) \
     {.table_id = id, .schema_version = 1, .owner_id = ROLE_ROOT, .column_count = COUNT_OF(cols), .key_count = n, \
-     .name = STR_LIT(table_name), .columns = cols, .keys = key_list}
+     .name = STR_LIT(table_name), .columns = cols, .keys = key_list, .acl = TEST_ACL, .acl_count = id == 16387, .has_acl = id == 16387}
+/* The other role may read u and nothing else. */
+static const AclItem TEST_ACL[] = {{.role_id = OTHER_ROLE, .bits = ACL_SELECT, .grantor_id = ROLE_ROOT}};
 static const TableDef TEST_TABLES[] = {
     TABLE(16384, "Mixed", MIXED_COLUMNS, NULL, 0),
     TABLE(16385, "t", T_COLUMNS, T_KEYS, 1),
@@ -40,6 +43,10 @@ static const RoleDef TEST_ROLES[] = {
     {.role_id = ROLE_ROOT, .superuser = 1, .can_login = 1, .name = STR_LIT("root")},
     {.role_id = OTHER_ROLE, .can_login = 1, .name = STR_LIT("other")},
 };
+
+static const RoleDef *const TEST_ROLE_LIST[] = {&TEST_ROLES[0], &TEST_ROLES[1]};
+static const RolesShm TEST_ROLES_SHM = {.count = 2, .roles = TEST_ROLE_LIST};
+static const Root TEST_ROOT = {.roles = &TEST_ROLES_SHM};
 
 const TableDef *
 catalog_find_table(const Root *root, Str name)
@@ -58,23 +65,6 @@ catalog_table(const Root *root, u32 table_id)
     return table_id - 16384 < COUNT_OF(TEST_TABLES) ? &TEST_TABLES[table_id - 16384] : NULL;
 }
 
-const RoleDef *
-catalog_find_role(const Root *root, Str name)
-{
-    (void)root;
-    for (u32 i = 0; i < COUNT_OF(TEST_ROLES); i++)
-        if (str_eq(TEST_ROLES[i].name, name))
-            return &TEST_ROLES[i];
-    return NULL;
-}
-
-const RoleDef *
-catalog_role(const Root *root, u32 role_id)
-{
-    (void)root;
-    return role_id == ROLE_ROOT ? &TEST_ROLES[0] : role_id == OTHER_ROLE ? &TEST_ROLES[1] : NULL;
-}
-
 u64
 catalog_version(const Root *root)
 {
@@ -89,14 +79,6 @@ catalog_each_table(const Root *root, bool (*visit)(void *ctx, const TableDef *t)
     for (u32 i = 0; i < COUNT_OF(TEST_TABLES); i++)
         if (!visit(ctx, &TEST_TABLES[i]))
             return;
-}
-
-/* The other role may read u and nothing else. */
-bool
-catalog_allows(const Root *root, const TableDef *t, u32 role_id, u32 acl_bits)
-{
-    (void)root;
-    return role_id == ROLE_ROOT || (t->table_id == 16387 && acl_bits == ACL_SELECT);
 }
 
 #endif

@@ -41,7 +41,7 @@ describe_statement(Arena *a, const char *text, u32 role_id)
     ParsedStmt *parsed = sql_parse(a, text, (u32)strlen(text), &count);
     if (count == 0)
         return "ok | |";
-    BindContext ctx = {.role_id = role_id, .role_name = "root", .database = "ggs3db", .source = text, .format = &format};
+    BindContext ctx = {.root = &TEST_ROOT, .role_id = role_id, .role_name = "root", .session_role_name = "root", .database = "ggs3db", .source = text, .format = &format};
     const char *last = "";
     for (u32 i = 0; i < count; i++)
         last = describe_bound(a, sql_bind(a, &ctx, &parsed[i]));

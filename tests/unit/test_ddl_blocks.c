@@ -577,7 +577,8 @@ START_TEST(roles_and_rights)
     refused(1, ERR_LOCK_NOT_AVAILABLE);
     ByteBuf b = {0};
     AclItem acl = {.role_id = anna, .bits = ACL_SELECT, .grantor_id = ROLE_ROOT};
-    catrec_put_acl(&b, fx_table[1], &acl, 1);
+    TableDef rights = {.table_id = fx_table[1], .acl = &acl, .acl_count = 1, .acl_version = 1, .has_acl = 1};
+    catrec_put_acl(&b, &rights);
     fx_put(WAL_SET_ACL, b.data, (u32)b.len);
     staged(0);
     put_role(WAL_ALTER_ROLE, anna, "bert");
@@ -594,12 +595,22 @@ START_TEST(roles_and_rights)
     ck_assert_uint_eq(role("bert")->role_id, anna);
     Snapshot s = snapshot_pin(&fx_shm, shm_box(&fx_shm, FX_READER));
     ck_assert(catalog_allows(s.root, catalog_table(s.root, fx_table[1]), anna, ACL_SELECT));
+    /* not as long as it has rights */
+    put_id(WAL_DROP_ROLE, anna);
+    refused(0, ERR_DEPENDENT_OBJECTS);
+    ByteBuf none = {0};
+    TableDef taken = {.table_id = fx_table[1], .acl_version = 2, .has_acl = 1};
+    catrec_put_acl(&none, &taken);
+    fx_put(WAL_SET_ACL, none.data, (u32)none.len);
+    staged(0);
     /* dropped: nobody can be granted anything by that name */
     put_id(WAL_DROP_ROLE, anna);
     staged(0);
+    put_le32(b.data + 8, 3);
     fx_put(WAL_SET_ACL, b.data, (u32)b.len);
     refused(0, ERR_UNDEFINED_OBJECT);
     buf_free(&b);
+    buf_free(&none);
     send(0, REQ_ROLLBACK);
     ck_assert_ptr_nonnull(role("bert"));
     fx_restart();

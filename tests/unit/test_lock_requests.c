@@ -324,7 +324,8 @@ START_TEST(rights_to_lock)
     for (u32 i = 0; i < COUNT_OF(BITS); i++) {
         ByteBuf b = {0};
         all[0] = (AclItem){.role_id = role, .bits = BITS[i], .grantor_id = ROLE_ROOT};
-        catrec_put_acl(&b, table_id, all, 1);
+        TableDef rights = {.table_id = table_id, .acl = all, .acl_count = 1, .acl_version = i + 1, .has_acl = 1};
+        catrec_put_acl(&b, &rights);
         post(0, REQ_WRITE, AT_ONCE, bytes, put_record(bytes, 0, WAL_SET_ACL, &b));
         buf_free(&b);
         ck_assert_int_eq(answer(0), ANS_OK);

@@ -769,10 +769,19 @@ START_TEST(roles_and_rights)
     RoleDef root = {.role_id = ROLE_ROOT, .superuser = 1, .can_login = 1, .connection_limit = -1, .name = {"root", 4}};
     RoleDef reader = {.role_id = world_next_role_id(f.w), .can_login = 1, .connection_limit = 3, .name = {"reader", 6}};
     AclItem acl = {.role_id = reader.role_id, .bits = ACL_SELECT, .grantor_id = ROLE_ROOT};
+    TableDef rights = {.table_id = f.table_id, .acl = &acl, .acl_count = 1, .acl_version = 1, .has_acl = 1};
+    RoleChange put = {.kind = ROLE_CHANGE_PUT, .role = reader}, drop = {.kind = ROLE_CHANGE_DROP, .role_id = reader.role_id};
+    RoleChange member = {.kind = ROLE_CHANGE_MEMBER, .member = {ROLE_ROOT, reader.role_id, ROLE_ROOT, 0}};
+    RoleChange on_schema = {.kind = ROLE_CHANGE_RIGHTS, .rights = {.kind = RIGHTS_SCHEMA, .role_id = 6171, .schema_id = SCHEMA_PUBLIC, .version = 1,
+                                                                   .acl_count = 1, .acl = &acl}};
     ck_assert(world_reserve_catalog(f.w, 3 * CATALOG_PROMISE, &err));
-    world_put_role(f.w, &reader, NULL);
-    world_put_role(f.w, &root, NULL);
-    world_set_acl(f.w, f.table_id, &acl, 1);
+    world_change_roles(f.w, &put, NULL);
+    put.role = root;
+    world_change_roles(f.w, &put, NULL);
+    world_change_roles(f.w, &member, NULL);
+    for (int i = 0; i < 3; i++)
+        world_change_roles(f.w, &on_schema, NULL);
+    world_set_acl(f.w, &rights);
     world_unreserve_catalog(f.w, 3 * CATALOG_PROMISE);
     world_publish(f.w, ++f.version);
     Snapshot s = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
@@ -782,11 +791,14 @@ START_TEST(roles_and_rights)
     ck_assert(catalog_allows(s.root, d, ROLE_ROOT, ACL_INSERT));
     ck_assert_int_eq(catalog_find_role(s.root, STR_LIT("reader"))->connection_limit, 3);
     ck_assert(world_reserve_catalog(f.w, CATALOG_PROMISE, &err));
-    world_drop_role(f.w, reader.role_id);
+    ck_assert_int_eq(s.root->roles->member_count, 1);
+    ck_assert_int_eq(s.root->roles->rights_count, 1);
+    world_change_roles(f.w, &drop, NULL);
     world_unreserve_catalog(f.w, CATALOG_PROMISE);
     world_publish(f.w, ++f.version);
     s = snapshot_pin(&f.shm, shm_box(&f.shm, 0));
     ck_assert_ptr_null(catalog_role(s.root, reader.role_id));
+    ck_assert_int_eq(s.root->roles->member_count, 0);
     fix_verify(&s);
     fix_close(&f);
 }
