@@ -29,7 +29,11 @@ enum {
     WAIT_NS = 20 * 1000 * 1000,       /* for the holders of rows */
     REST_NS = 100 * 1000 * 1000,      /* after an attempt that failed */
     REST_MAX_SHIFT = 5,
+    SNAPSHOT_DEAD_PERCENT = 12,       /* an eighth: CHECKPOINT wants a snapshot without deleted rows */
+    SNAPSHOT_SWEEPS = 2,              /* the first may begin in the middle of the tables */
 };
+
+#define SNAPSHOT_MAX_NS 5000000000ull /* as long as CHECKPOINT waits for it */
 
 /* ---- who is in the way ---- */
 
@@ -147,9 +151,14 @@ look(Writer *w, u64 now_ns)
     Error err;
     bool more;
     CompactRule rule = {.dead_percent = c->dead_percent, .dead_rows = c->dead_rows, .wanted = c->wanted, .is_busy = is_busy_for_long, .ctx = w};
+    if (c->snapshot_until_ns) {
+        rule.dead_percent = MIN(c->dead_percent, (u32)SNAPSHOT_DEAD_PERCENT);
+        rule.wanted = true;
+    }
     if (!world_compact_choose(w->world, &rule, &c->record, &more)) {
-        c->next_ns = more ? now_ns : now_ns + LOOK_EVERY_NS;
+        c->next_ns = more || c->snapshot_until_ns ? now_ns : now_ns + LOOK_EVERY_NS;
         if (!more) {
+            c->sweeps++;
             c->hungry = c->skipped; /* what was busy is looked at again */
             c->skipped = false;
         }
@@ -252,6 +261,22 @@ compact_turn(Writer *w, u64 now_ns)
         copy(w, now_ns);
     if (c->phase == COMPACT_WAITING)
         wait_for_rows(w, now_ns);
+}
+
+bool
+compact_before_snapshot(Writer *w, u64 now_ns)
+{
+    Compactor *c = &w->compactor;
+    if (!c->snapshot_until_ns) {
+        c->snapshot_until_ns = now_ns + SNAPSHOT_MAX_NS;
+        c->sweeps = 0;
+        c->next_ns = MIN(c->next_ns, now_ns);
+    }
+    bool swept = c->phase == COMPACT_IDLE && c->sweeps >= SNAPSHOT_SWEEPS;
+    if (!swept && c->dead_percent && !w->stopped && now_ns < c->snapshot_until_ns)
+        return false;
+    c->snapshot_until_ns = 0;
+    return true;
 }
 
 u64

@@ -4,7 +4,8 @@
  *
  * A wish is a number in WriterShm that grows; the checkpointer publishes the newest wish before it pins, and again when that snapshot is complete or has
  * failed. A CHECKPOINT joins a wish only while that is not begun, so what was committed before it is in the snapshot that answers it. Its transaction, open
- * or not, is not touched: the slot only waits (TX_SNAPSHOT) for its answer.
+ * or not, is not touched: the slot only waits (TX_SNAPSHOT) for its answer. Before it gets its wish, blocks with more than an eighth of deleted rows are
+ * compacted (compact.c), for some seconds at most.
  *
  * Wishes and the log's sizes lie in shared memory, so a successor goes on with them; waiting CHECKPOINTs it finds in their boxes and asks anew.
  */
@@ -41,10 +42,25 @@ snapshot_request(Writer *w, Tx *tx)
         answer_put(w, tx, ANS_ERROR, 0, 0, &err);
         return;
     }
-    u64 newest = w->shm->writer->pub_snapshot_wish;
-    tx->wish = newest > observe_u64(&shm_checkpointer(w->shm)->pub_begun) ? newest : wish(w);
+    tx->wish = 0;
     tx->state = TX_SNAPSHOT;
     w->snapshot_waiters++;
+    w->snapshot_due = true;
+}
+
+/* What few deleted rows are left can stay: wish for those who have none yet, or join a wish that is not begun. */
+static void
+wish_for_waiters(Writer *w)
+{
+    u64 newest = w->shm->writer->pub_snapshot_wish;
+    w->snapshot_due = false;
+    if (w->snapshot_waiters == 0)
+        return; /* they were cancelled */
+    if (newest <= observe_u64(&shm_checkpointer(w->shm)->pub_begun))
+        newest = wish(w);
+    for (u32 i = 0; i < w->slot_count; i++)
+        if (w->txs[i].state == TX_SNAPSHOT && !w->txs[i].wish)
+            w->txs[i].wish = newest;
 }
 
 static void
@@ -81,19 +97,27 @@ snapshot_pending(const Writer *w)
     return w->snapshot_waiters > 0 && observe_u64(&shm_checkpointer(w->shm)->pub_done) != w->snapshot_done;
 }
 
+u64
+snapshot_deadline_ns(const Writer *w, u64 now_ns)
+{
+    return w->snapshot_due ? now_ns + 1000 * 1000 : UINT64_MAX;
+}
+
 void
-snapshot_turn(Writer *w)
+snapshot_turn(Writer *w, u64 now_ns)
 {
     const WriterShm *s = w->shm->writer;
     const CheckpointerShm *c = shm_checkpointer(w->shm);
     u64 done = observe_u64(&c->pub_done);
     Error err;
     w->snapshot_done = done;
+    if (w->snapshot_due && compact_before_snapshot(w, now_ns))
+        wish_for_waiters(w);
     for (u32 i = 0; i < w->slot_count && w->snapshot_waiters > 0; i++) {
         Tx *tx = &w->txs[i];
         if (tx->state != TX_SNAPSHOT)
             continue;
-        if (tx->wish <= done) {
+        if (tx->wish && tx->wish <= done) {
             copy_error(c, &err);
             answer(w, tx, err.code == ERR_NONE ? ANS_OK : ANS_ERROR, err.code == ERR_NONE ? NULL : &err);
         } else if (observe_u64(&shm_box(w->shm, i)->pub_withdraw_seq) == tx->seq) {

@@ -306,6 +306,7 @@ next_deadline_ns(const Writer *w, u64 now_ns)
     if (world_has_retired(w->world))
         at = MIN(at, w->reclaim_at_ns);
     at = MIN(at, compact_deadline_ns(w, now_ns));
+    at = MIN(at, snapshot_deadline_ns(w, now_ns));
     return MAX(at, now_ns + 1);
 }
 
@@ -388,7 +389,7 @@ writer_turn(Writer *w)
     if (!w->stopping)
         intake_scan(w);
     compact_turn(w, now_ns);
-    snapshot_turn(w);
+    snapshot_turn(w, now_ns);
     commit_submit(w);
     answer_flush(w);
     reclaim(w, now_ns);

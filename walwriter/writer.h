@@ -202,7 +202,7 @@ typedef struct Tx {
     bool open;         /* a transaction of several requests, from its first PART or LOCK to its end */
     ErrCode lost;      /* its chain is gone (log failure, takeover): what the next request of it is told */
     u64 seen_seq;      /* the last request taken from the box */
-    u64 wish;          /* TX_SNAPSHOT: the one that answers it */
+    u64 wish;          /* TX_SNAPSHOT: the one that answers it; 0: not wished for yet */
     /* the request in work */
     ReqKind kind;
     u32 flags, request_len;
@@ -273,6 +273,8 @@ typedef struct Compactor {
     bool hungry;       /* something was changed since nothing was found */
     bool skipped;      /* this search passed over blocks that were busy */
     u64 next_ns, deadline_ns, lsn;
+    u64 snapshot_until_ns; /* CHECKPOINT waits for blocks with few dead rows, too, at most so long; 0: none does */
+    u32 sweeps;            /* of all tables since it waits, that found nothing */
     Compaction *work;
     u8 *frame;
     u32 frame_len;
@@ -317,6 +319,7 @@ typedef struct Writer {
     u64 snapshot_bytes;     /* of records in the log, that cause a snapshot */
     u64 snapshot_done;      /* the checkpointer's pub_done when it was last looked at */
     u32 snapshot_waiters;   /* slots in TX_SNAPSHOT */
+    bool snapshot_due;      /* some of them have no wish yet */
     u64 scratch_capacity;   /* keys of one bulk part (judge_keys.c) */
     u64 clash_hash;         /* of the key that the last unique violation was about */
     struct ScratchKey *scratch;
@@ -375,6 +378,8 @@ Judged judge_moved_rows(Writer *w, Tx *tx);
 /* ---- compaction (compact.c) ---- */
 /* A bounded piece of it. */
 void compact_turn(Writer *w, u64 now_ns);
+/* CHECKPOINT waits: blocks of which more than an eighth is dead are compacted first. true: they are, or it takes too long, or it is off. */
+bool compact_before_snapshot(Writer *w, u64 now_ns);
 u64 compact_deadline_ns(const Writer *w, u64 now_ns);
 /* Requests for rows of the block wait for the compactor (judge_park_on_owner of slot_count). */
 bool compact_waits_for(const Writer *w, u32 table_id, u64 block);
@@ -494,11 +499,12 @@ void answer_flush(Writer *w);
 /* A CHECKPOINT was taken from its box: it waits, or is refused. */
 void snapshot_request(Writer *w, Tx *tx);
 /* Answer who waits; wish for one when the log has grown. */
-void snapshot_turn(Writer *w);
+void snapshot_turn(Writer *w, u64 now_ns);
 /* The slot is released: it waits no more. */
 void snapshot_forget(Writer *w, Tx *tx);
 /* An answer can be given. */
 bool snapshot_pending(const Writer *w);
+u64 snapshot_deadline_ns(const Writer *w, u64 now_ns);
 struct Recovered;
 struct WriterOptions;
 void snapshot_begin(Writer *w, const struct WriterOptions *o, const struct Recovered *r);
