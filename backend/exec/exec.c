@@ -230,6 +230,8 @@ exec_build(Exec *e, const PlanNode *n)
         if (n->join.kind == BJOIN_FULL)
             return pipeline_new(e, full_join_source(e, n));
         return build_over(e, n, n->kind == PN_HASH_JOIN ? hash_join_op : loop_join_op, true);
+    case PN_LATERAL:
+        return build_over(e, n, lateral_op, true);
     case PN_AGG:
         return pipeline_new(e, agg_source(e, n));
     case PN_SORT:

@@ -148,6 +148,11 @@ set_series(Exec *e, Series *s, const BExpr *call)
 {
     Value args[FUNC_MAX_ARGS];
     s->type = call->type;
+    if (call->kind != BX_FUNC || !func_gives_rows(func_def(call->func))) { /* one value */
+        s->count = 1;
+        add_mark(e, s, &(Mark){.value = plan_value(e->arena, call, &e->ctx->env)});
+        return;
+    }
     for (u32 i = 0; i < call->arg_count; i++) {
         args[i] = plan_value(e->arena, call->args[i], &e->ctx->env);
         if (args[i].is_null)
@@ -208,7 +213,7 @@ fill(const Series *s, Arena *arena, u64 first, u32 count, Mark *m, Vec *to)
         Error err;
         if (s->array.items)
             array_next(&m->walk, arena, &v);
-        else if (first + i + 1 < s->count && !step_on(s, &m->value, &err))
+        else if (s->by.type && first + i + 1 < s->count && !step_on(s, &m->value, &err))
             err_rethrow(&err);
         to->null_mask[i] = v.is_null;
         if (!v.is_null)

@@ -132,6 +132,8 @@ Exec *exec_open_inner(Exec *root, ExecContext *ctx, const Plan *plan);
 /* ---- subquery.c ---- */
 /* State for the plan's subqueries; those that capture nothing are run. */
 void subqueries_open(Exec *e);
+/* The rows of a subquery of FROM, by exec_next; args are what it captures, decoded, at row i. The root's is the execution to ask; close what it returns. */
+Exec *subquery_open_rows(Exec *root, u32 sub, const Vec *const *args, u32 i);
 
 /* ---- shared.c ---- */
 void shared_open(Exec *e);
@@ -234,6 +236,7 @@ Op *repeat_op(Exec *e, const PlanNode *n);
 Op *key_join_op(Exec *e, const PlanNode *n);
 Op *hash_join_op(Exec *e, const PlanNode *n);
 Op *loop_join_op(Exec *e, const PlanNode *n);
+Op *lateral_op(Exec *e, const PlanNode *n);
 /* The right side of a join, kept. found, of FULL joins only: a byte a row, set once the row had a partner. */
 typedef struct KeptSide {
     RowFlat rows;

@@ -327,22 +327,37 @@ new_entry(Exec *root, SubRun *r, const Vec *const *args, u32 count, const u8 *ke
     return m;
 }
 
-static Value
-run_captured(Exec *root, SubRun *r, const Vec *const *args, u32 i)
+/* The captured values of row i: args are one a capture. */
+static void
+set_captures(Exec *root, const BSub *b, const Vec *const *args, u32 i)
 {
-    const BSub *b = r->bound;
     for (u32 k = 0; k < b->capture_count; k++) {
-        const Vec *v = args[b->test_count + k];
+        const Vec *v = args[k];
         Value *to = &root->ctx->env.extra[b->captures[k]];
         *to = (Value){.type = b->capture_types[k], .typmod = b->capture_typmods[k], .is_null = true};
         if (!VEC_NULL(v, i))
             *to = value_from_phys(b->capture_types[k], b->capture_typmods[k], v->phys, v->scale, vec_element(v, i));
     }
+}
+
+Exec *
+subquery_open_rows(Exec *root, u32 sub, const Vec *const *args, u32 i)
+{
+    SubRun *r = &root->subs[sub];
+    set_captures(root, r->bound, args, i);
+    return open_run(root, r);
+}
+
+static Value
+run_captured(Exec *root, SubRun *r, const Vec *const *args, u32 i)
+{
+    const BSub *b = r->bound;
+    set_captures(root, b, args + b->test_count, i);
     switch (b->kind) {
     case BSUB_SCALAR: return run_scalar(root, r, need_arena(root, &r->memo_arena, "subquery results"));
     case BSUB_EXISTS: return run_exists(root, r);
     case BSUB_ARRAY: return run_array(root, r, need_arena(root, &r->memo_arena, "subquery results"));
-    case BSUB_IN: break;
+    case BSUB_IN: case BSUB_ROWS: break;
     }
     return run_in(root, r, args, i);
 }
@@ -425,6 +440,7 @@ subqueries_open(Exec *e)
         case BSUB_EXISTS: *result = run_exists(e, r); break;
         case BSUB_ARRAY: *result = run_array(e, r, e->arena); break;
         case BSUB_IN: make_set(e, r); break;
+        case BSUB_ROWS: break; /* captures something */
         }
     }
 }

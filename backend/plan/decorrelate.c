@@ -124,6 +124,9 @@ rels_mention(const BSub *sub, const BQuery *q)
         for (u32 i = 0; i < rel->call_count; i++)
             if (mentions(sub, rel->calls[i]))
                 return true;
+        for (u32 i = 0; i < rel->lateral_count; i++)
+            if (mentions(sub, rel->lateral[i]))
+                return true;
     }
     return false;
 }
@@ -137,7 +140,7 @@ is_plain(const BSub *sub)
         q->having || rels_mention(sub, q) || from_mentions(sub, q->from) || (q->where && bexpr_is_volatile(q->where)))
         return false;
     for (u32 r = 0; r < q->rel_count; r++)
-        if (q->rels[r].lifted)
+        if (q->rels[r].lifted || q->rels[r].kind == BREL_LATERAL)
             return false;
     return true;
 }

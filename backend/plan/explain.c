@@ -48,6 +48,7 @@ node_name(const PlanNode *n)
     case PN_REPEAT: return "Repeat";
     case PN_FUNCTION: return "Function Scan";
     case PN_SYSTEM: return "System Scan";
+    case PN_LATERAL: return n->lateral.left ? "Lateral Left Join" : "Lateral Join";
     case PN_LOCK: return "LockRows";
     }
     return "?";

@@ -10,6 +10,7 @@
 typedef struct JoinUnit {
     const BFrom *from;
     RelSet rels;
+    RelSet looks_at; /* relations outside of it that LATERAL relations in it look at */
     PlanNode *node;
     bool done;
 } JoinUnit;
@@ -36,6 +37,48 @@ tree_rels(const BFrom *from, RelSet *s)
 }
 
 static void
+tree_looks_at(const FromPlanner *f, const BFrom *from, RelSet *s)
+{
+    if (from->kind == BFROM_REL) {
+        lateral_rels(&f->query->rels[from->rel], s);
+        return;
+    }
+    tree_looks_at(f, from->left, s);
+    tree_looks_at(f, from->right, s);
+}
+
+static void
+tree_lateral_need(const FromPlanner *f, const BFrom *from, ColumnSet *need)
+{
+    if (from->kind == BFROM_REL) {
+        lateral_need(f, &f->query->rels[from->rel], need);
+        return;
+    }
+    tree_lateral_need(f, from->left, need);
+    tree_lateral_need(f, from->right, need);
+}
+
+static bool
+is_lateral(const FromPlanner *f, const BFrom *from)
+{
+    return from->kind == BFROM_REL && f->query->rels[from->rel].kind == BREL_LATERAL;
+}
+
+/* Outside of itself: only a relation by itself may. */
+static void
+set_looks_at(const FromPlanner *f, JoinUnit *u)
+{
+    RelSet all = {0};
+    tree_looks_at(f, u->from, &all);
+    if (is_lateral(f, u->from)) {
+        u->looks_at = all;
+        return;
+    }
+    if (!relset_within(&all, &u->rels))
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "a LATERAL reference out of a side of an outer join is not supported yet");
+}
+
+static void
 flatten(FromPlanner *f, JoinGroup *g, const BFrom *from)
 {
     if (from->kind == BFROM_JOIN && (from->join == BJOIN_INNER || from->join == BJOIN_CROSS)) {
@@ -55,6 +98,7 @@ flatten(FromPlanner *f, JoinGroup *g, const BFrom *from)
     JoinUnit *u = &g->units[g->count++];
     *u = (JoinUnit){.from = from};
     tree_rels(from, &u->rels);
+    set_looks_at(f, u);
 }
 
 /* Move the conditions that only touch `rels` to `to`. */
@@ -92,11 +136,19 @@ need_with(FromPlanner *f, const ColumnSet *need, const ConjunctList *conds)
     return s;
 }
 
+/* UINT32_MAX: all are LATERAL. */
 static u32
 first_unit(const JoinGroup *g)
 {
     u32 largest = 0, smallest = 0;
-    for (u32 i = 1; i < g->count; i++) {
+    while (largest < g->count && !g->units[largest].node)
+        largest++;
+    if (largest == g->count)
+        return UINT32_MAX;
+    smallest = largest;
+    for (u32 i = largest + 1; i < g->count; i++) {
+        if (!g->units[i].node)
+            continue;
         if (g->units[i].node->rows > g->units[largest].node->rows)
             largest = i;
         if (g->units[i].node->rows < g->units[smallest].node->rows)
@@ -114,8 +166,10 @@ next_unit(FromPlanner *f, const JoinGroup *g, const RelSet *joined, double joine
     double best_rows = 0;
     for (u32 i = 0; i < g->count; i++) {
         JoinUnit *u = &g->units[i];
-        if (u->done)
+        if (u->done || !relset_within(&u->looks_at, joined))
             continue;
+        if (!u->node) /* the fewer rows it is run for, the better; the others may not be there without it */
+            return i;
         bool connected;
         double rows = plan_join_rows(f, &g->conds, joined, &u->rels, joined_rows, u->node->rows, &connected);
         bool better = best == UINT32_MAX || (connected && !best_connected);
@@ -147,20 +201,35 @@ plan_inner(FromPlanner *f, const BFrom *from, const ColumnSet *need, const Conju
                 conjunct_add(f->p, &unit_conds[i], restriction);
         }
     ColumnSet wide = need_with(f, need, &g.conds);
+    tree_lateral_need(f, from, &wide);
     for (u32 i = 0; i < g.count; i++)
-        g.units[i].node = plan_tree(f, g.units[i].from, &wide, &unit_conds[i]);
-    u32 at = first_unit(&g);
-    PlanNode *n = g.units[at].node;
-    RelSet joined = g.units[at].rels;
-    g.units[at].done = true;
-    for (u32 step = 1; step < g.count; step++) {
-        JoinUnit *u = &g.units[next_unit(f, &g, &joined, n->rows)];
+        if (!is_lateral(f, g.units[i].from))
+            g.units[i].node = plan_tree(f, g.units[i].from, &wide, &unit_conds[i]);
+    u32 at = first_unit(&g), done = 0;
+    PlanNode *n = NULL;
+    RelSet joined = {0};
+    if (at != UINT32_MAX) {
+        n = g.units[at].node;
+        joined = g.units[at].rels;
+        g.units[at].done = true;
+        done = 1;
+    }
+    for (; done < g.count; done++) {
+        u32 next = next_unit(f, &g, &joined, n ? n->rows : 1);
+        JoinUnit *u = &g.units[next];
         RelSet both = joined;
         relset_union(&both, &u->rels);
         ConjunctList here = {0};
         take_within(f, &g.conds, &both, false, &here);
         ColumnSet above = need_with(f, need, &g.conds);
-        n = plan_join(f, BJOIN_INNER, n, &joined, u->node, &u->rels, &here, &above);
+        tree_lateral_need(f, from, &above);
+        if (u->node)
+            n = plan_join(f, BJOIN_INNER, n, &joined, u->node, &u->rels, &here, &above);
+        else {
+            for (u32 i = 0; i < unit_conds[next].count; i++)
+                conjunct_add(f->p, &here, unit_conds[next].items[i]);
+            n = plan_lateral(f, false, n, u->from->rel, &here);
+        }
         joined = both;
         u->done = true;
     }
@@ -179,7 +248,15 @@ plan_left(FromPlanner *f, const BFrom *left, const BFrom *right, const BExpr *on
     take_within(f, &on_conds, &right_rels, true, &below_right);
     ColumnSet join_need = need_with(f, need, &above);
     ColumnSet side_need = need_with(f, &join_need, &on_conds);
+    tree_lateral_need(f, right, &side_need);
     PlanNode *l = plan_tree(f, left, &side_need, &below_left);
+    if (is_lateral(f, right)) {
+        for (u32 i = 0; i < below_right.count; i++)
+            conjunct_add(f->p, &on_conds, below_right.items[i]);
+        return plan_filter(f->p, plan_lateral(f, true, l, right->rel, &on_conds), &above);
+    }
+    JoinUnit side = {.from = right, .rels = right_rels};
+    set_looks_at(f, &side);
     PlanNode *r = plan_tree(f, right, &side_need, &below_right);
     PlanNode *n = plan_join(f, BJOIN_LEFT, l, &left_rels, r, &right_rels, &on_conds, &join_need);
     return plan_filter(f->p, n, &above);
@@ -222,6 +299,8 @@ plan_full(FromPlanner *f, const BFrom *from, const ColumnSet *need, const Conjun
 static PlanNode *
 plan_tree(FromPlanner *f, const BFrom *from, const ColumnSet *need, const ConjunctList *conds)
 {
+    if (is_lateral(f, from))
+        return plan_lateral(f, false, NULL, from->rel, conds);
     if (from->kind == BFROM_REL)
         return plan_relation(f, from->rel, need, conds);
     switch (from->join) {

@@ -33,6 +33,7 @@ typedef enum PlanNodeKind {
     PN_REPEAT,    /* each row as often as the input's last column says, which goes */
     PN_FUNCTION,  /* functions that give rows, side by side */
     PN_SYSTEM,    /* the rows of a relation of the system */
+    PN_LATERAL,   /* for every left row the rows of a subquery that captures columns of it */
     PN_LOCK,      /* locks the rows it passes on, as many as the LIMIT above it wants */
 } PlanNodeKind;
 
@@ -184,6 +185,17 @@ typedef struct PlanWindow {
     PlanWinCall *calls; /* results stand behind the input's columns */
 } PlanWindow;
 
+/* The node's slots are the left ones, then the subquery's columns. */
+typedef struct PlanLateral {
+    bool left;          /* LEFT JOIN: a left row without a partner comes with NULLs */
+    u32 sub;            /* of the plan's subs */
+    u32 arg_count;
+    PlanExpr *args;     /* what is captured, over left slots */
+    ExprProg *residual; /* over the node's slots; NULL: none */
+    u32 conjunct_count;
+    const BExpr **conjuncts;
+} PlanLateral;
+
 typedef struct PlanFetch {
     u32 table_id;
     u16 row_column; /* input column with the row id */
@@ -221,6 +233,7 @@ struct PlanNode {
         PlanExpr filter; /* prog */
         PlanExpr *project;
         PlanJoin join;
+        PlanLateral lateral;
         PlanAgg agg;
         PlanSort sort;
         PlanFetch fetch;

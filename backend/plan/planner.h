@@ -97,6 +97,13 @@ void relset_union(RelSet *s, const RelSet *of);
 /* What an OR that spans more relations asks of these alone; NULL: nothing. */
 const BExpr *disjuncts_restrict(Planner *p, const BExpr *e, const RelSet *rels);
 
+/* ---- lateral.c ---- */
+/* The relations that a LATERAL relation looks at. */
+void lateral_rels(const BRel *rel, RelSet *s);
+void lateral_need(const FromPlanner *f, const BRel *rel, ColumnSet *need);
+/* left NULL: one row of nothing. conds: of a LEFT JOIN, its ON. */
+PlanNode *plan_lateral(FromPlanner *f, bool left_join, PlanNode *left, u16 rel, const ConjunctList *conds);
+
 /* No column, aggregate or volatile function: the same value for the whole execution. */
 bool expr_is_fixed(const BExpr *e);
 /* True only when evaluating it on any text at all raises no error, so that entries of a dictionary may be tried that no row has. */

@@ -513,6 +513,8 @@ plan_relation(FromPlanner *f, u16 rel, const ColumnSet *need, const ConjunctList
         return plan_filter(f->p, plan_function(f, rel), conjuncts);
     case BREL_SYSTEM:
         return plan_system(f, rel, need, conjuncts);
+    case BREL_LATERAL: /* from.c: it needs a left side */
+        break;
     }
     err_throw(ERR_INTERNAL_ERROR, "unknown relation kind %d", (int)f->query->rels[rel].kind);
 }

@@ -154,8 +154,10 @@ struct AFrom {
     bool lateral;
     const char *unsupported; /* NULL, or the feature that makes it so */
     ASelect *select;
-    AExpr *function;
+    PtrList functions;    /* AExpr: one, or those of ROWS FROM */
     bool ordinality;
+    bool has_definitions; /* (name type, …) */
+    u32 definitions_at;
     BJoinKind join;
     bool natural;
     AFrom *left, *right;

@@ -31,6 +31,7 @@ typedef struct Binder {
     u32 extra_count;
     struct Scope *outer;     /* of the scopes made now: the query around them, and the frame that captures */
     struct SubFrame *frame;
+    struct Scope *beside;    /* the query whose FROM the one bound now stands in, without LATERAL */
     bool rows_allowed;       /* the call that is bound next may give rows */
     PtrList ctes;            /* BCte: all of the statement */
     struct CteScope *with;   /* entries of WITH that can be seen */
@@ -79,9 +80,13 @@ typedef struct Scope {
     PtrList tables;   /* TableDef of each of rels, or NULL */
     PtrList aggs;     /* BAgg */
     bool has_grouping; /* GROUPING() was called */
+    BRel *row_calls;   /* calls among the targets that give rows; NULL: none */
+    u16 row_calls_rel;
+    u32 row_calls_at;
     const TableDef *target; /* of INSERT … VALUES: cannot be seen, but messages know it */
     BindPlace place;
-    bool in_aggregate, in_window, in_window_keys, in_alternative; /* of CASE, COALESCE */
+    bool in_aggregate, in_window, in_window_keys;
+    const char *in_alternative; /* "CASE", "COALESCE"; NULL: in none */
     const PtrList *windows;   /* AWindow of the WINDOW clause; NULL: none */
     PtrList bound_windows;    /* BWindow */
     PtrList win_calls;        /* BWinCall */
@@ -154,8 +159,10 @@ BExpr *bind_aggregate(Scope *s, const AExpr *call, Str name, const AggDef *rows,
 /* ---- bind_function.c ---- */
 /* A function in FROM, under its alias or name. */
 NsItem *bind_add_function(Scope *s, const AFrom *f, u16 *ret_rel);
-/* A call that gives rows, among the targets of a query without FROM: becomes its relation. */
+/* A call that gives rows, among the targets: all of a query become one relation, side by side; this is the call's column. */
 BExpr *bind_target_rows(Scope *s, BExpr *call, Str name, u32 at);
+/* Puts that relation behind the query's FROM. */
+void bind_finish_target_rows(Scope *s);
 
 /* ---- bind_expr.c ---- */
 BExpr *bind_expr(Scope *s, const AExpr *e);
@@ -186,6 +193,10 @@ void bind_checks(Binder *b, BStmt *to, const TableDef *t);
 /* A column of an outer query, captured by the scope's frame; NULL: none has it. */
 BExpr *bind_outer_column(Scope *s, const AName *n);
 BExpr *bind_subquery(Scope *s, const AExpr *e);
+/* A query that may look at relations of the same FROM before it: a relation that runs it for each of their rows; without captures a plain one. */
+BRel *bind_lateral(Scope *s, const ASelect *sel);
+/* The same for a relation that was bound in this scope, when it has columns of others in it. */
+void bind_make_lateral(Scope *s, BRel *rel);
 /* The value of one column of a subquery with so many. */
 BExpr *bind_scalar(Scope *s, const AExpr *e, u32 column, u32 column_count);
 /* All columns in an aggregate's parts are of outer queries, so that it is theirs; a part may be NULL. */

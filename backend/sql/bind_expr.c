@@ -184,8 +184,8 @@ bind_list_form(Scope *s, const AExpr *e, BExprKind kind, const char *construct)
 static BExpr *
 bind_alternatives(Scope *s, const AExpr *e)
 {
-    bool before = s->in_alternative;
-    s->in_alternative = true;
+    const char *before = s->in_alternative;
+    s->in_alternative = e->kind == AX_CASE ? "CASE" : "COALESCE";
     BExpr *r = e->kind == AX_CASE ? bind_case(s, e) : bind_list_form(s, e, BX_COALESCE, "COALESCE");
     s->in_alternative = before;
     return r;

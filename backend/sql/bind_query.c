@@ -395,6 +395,7 @@ bind_clauses(Scope *s, const ASelect *sel, PtrList *targets, bool resolve_unknow
     q->order_by = ARENA_ARRAY(b->arena, BOrder, order.count);
     for (u32 i = 0; i < order.count; i++)
         q->order_by[i] = *LIST_AT(order, BOrder, i);
+    bind_finish_target_rows(s);
     bind_finish_scope(s, targets);
     q->group_count = groups.count;
     bind_locking(s, sel);

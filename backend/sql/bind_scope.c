@@ -166,14 +166,21 @@ add_subquery(Scope *s, const AFrom *f, u16 *ret_rel)
     Binder *b = s->b;
     const ASelect *sel = f->select;
     BRel *rel;
-    bool plain_values = sel->is_values && !sel->order_by.count && !sel->limit_at && !sel->offset && !sel->with &&
+    bool plain_values = !f->lateral && sel->is_values && !sel->order_by.count && !sel->limit_at && !sel->offset && !sel->with &&
                         !sel->locking.count;
     if (plain_values) {
         rel = bind_values_rel(s, sel);
     } else {
-        rel = ARENA_NEW(b->arena, BRel);
-        rel->kind = BREL_SUBQUERY;
-        rel->query = bind_query(b, sel, true);
+        if (f->lateral)
+            rel = bind_lateral(s, sel);
+        else {
+            rel = ARENA_NEW(b->arena, BRel);
+            struct Scope *before = b->beside;
+            b->beside = s;
+            rel->kind = BREL_SUBQUERY;
+            rel->query = bind_query(b, sel, true);
+            b->beside = before;
+        }
         for (u32 i = 0; i < rel->query->target_count; i++)
             rel->column_count += !rel->query->targets[i].hidden;
         rel->columns = ARENA_ARRAY(b->arena, BColumn, rel->column_count);
@@ -317,6 +324,39 @@ name_join(Scope *s, const AFrom *f, NsItem *item, u32 first)
     check_unique_name(s, item);
 }
 
+static const BExpr *
+column_of(const BExpr *e, u32 first, u32 end)
+{
+    if (e->kind == BX_COLUMN && e->rel >= first && e->rel < end)
+        return e;
+    for (u32 i = 0; i < e->arg_count; i++) {
+        const BExpr *found = column_of(e->args[i], first, end);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* What stands right of a RIGHT or FULL JOIN must not look at its left side, relations first … end - 1. */
+static void
+refuse_lateral(Scope *s, u32 first, u32 end)
+{
+    for (u32 r = end; r < s->rels.count; r++) {
+        const BRel *rel = LIST_AT(s->rels, BRel, r);
+        for (u32 i = 0; i < rel->lateral_count; i++) {
+            const BExpr *e = column_of(rel->lateral[i], first, end);
+            if (!e)
+                continue;
+            Str name = LIST_AT(s->rels, BRel, e->rel)->alias;
+            Error err;
+            error_set(&err, ERR_INVALID_COLUMN_REFERENCE, "invalid reference to FROM-clause entry for table \"%.*s\"", (int)name.len, name.ptr);
+            error_detail(&err, "The combining JOIN type must be INNER or LEFT for a LATERAL reference.");
+            err.position = e->position;
+            err_rethrow(&err);
+        }
+    }
+}
+
 static BFrom *
 bind_join(Scope *s, const AFrom *f, NsItem **ret_columns)
 {
@@ -326,8 +366,12 @@ bind_join(Scope *s, const AFrom *f, NsItem **ret_columns)
     BFrom *j = ARENA_NEW(b->arena, BFrom);
     j->kind = BFROM_JOIN;
     j->join = f->join;
+    u32 left_first = s->rels.count;
     j->left = bind_from_item(s, f->left, &left);
+    u32 left_end = s->rels.count;
     j->right = bind_from_item(s, f->right, &right);
+    if (f->join == BJOIN_RIGHT || f->join == BJOIN_FULL)
+        refuse_lateral(s, left_first, left_end);
     NsItem *item = ARENA_NEW(b->arena, NsItem);
     u32 total = left->count + right->count;
     item->is_join = true;
@@ -502,10 +546,10 @@ find_item(Scope *s, const AName *n, u32 parts)
     return NULL;
 }
 
-static NORETURN void
-missing_item(Scope *s, const AName *n, u32 parts)
+/* Throws when the scope has an entry that goes by the name, or would without its alias. */
+static void
+refuse_hidden_item(const Scope *s, const AName *n, Str name)
 {
-    Str name = n->parts[parts - 1];
     Error err;
     for (u32 i = 0; i < s->items.count; i++) {
         const NsItem *item = LIST_AT(s->items, NsItem, i);
@@ -521,6 +565,16 @@ missing_item(Scope *s, const AName *n, u32 parts)
         err.position = bind_position(s->b, n->at);
         err_rethrow(&err);
     }
+}
+
+static NORETURN void
+missing_item(Scope *s, const AName *n, u32 parts)
+{
+    Str name = n->parts[parts - 1];
+    Error err;
+    refuse_hidden_item(s, n, name);
+    if (s->b->beside && s->b->beside != s)
+        refuse_hidden_item(s->b->beside, n, name);
     if (s->target && str_eq(s->target->name, name)) {
         error_set(&err, ERR_UNDEFINED_TABLE, "invalid reference to FROM-clause entry for table \"%.*s\"", (int)name.len, name.ptr);
         error_hint(&err, "There is an entry for table \"%.*s\", but it cannot be referenced from this part of the query.", (int)name.len,

@@ -96,11 +96,10 @@ bind_framed(Scope *s, const ASelect *sel, SubFrame *frame)
     return q;
 }
 
-/* Entered in the statement's list; its arguments are `tests`, then what it captured. */
-static BExpr *
-sub_node(Scope *s, BSubKind kind, BQuery *q, const SubFrame *frame, BExpr *const *tests, u32 test_count, TypeId type, i32 typmod, u32 position)
+/* Entered in the statement's list. */
+static BSub *
+new_sub(Binder *b, BSubKind kind, BQuery *q, const SubFrame *frame, u32 test_count)
 {
-    Binder *b = s->b;
     BSub *sub = ARENA_NEW(b->arena, BSub);
     *sub = (BSub){.kind = kind, .query = q, .test_count = test_count, .capture_count = frame->captures.count};
     sub->captures = ARENA_ARRAY(b->arena, u32, frame->captures.count);
@@ -111,8 +110,89 @@ sub_node(Scope *s, BSubKind kind, BQuery *q, const SubFrame *frame, BExpr *const
         sub->capture_types[i] = LIST_AT(frame->captures, BExpr, i)->type;
         sub->capture_typmods[i] = LIST_AT(frame->captures, BExpr, i)->typmod;
     }
-    u32 number = b->subs.count;
     ptrlist_add(b->arena, &b->subs, sub);
+    return sub;
+}
+
+/* ---- LATERAL ---- */
+
+/* rel becomes the rows of q, run for each row that the frame captures from. */
+static void
+set_lateral(Binder *b, BRel *rel, BQuery *q, const SubFrame *frame)
+{
+    rel->kind = BREL_LATERAL;
+    rel->query = q;
+    rel->sub = b->subs.count;
+    new_sub(b, BSUB_ROWS, q, frame, 0);
+    rel->lateral_count = frame->captures.count;
+    rel->lateral = (BExpr **)frame->captures.items;
+}
+
+BRel *
+bind_lateral(Scope *s, const ASelect *sel)
+{
+    SubFrame frame;
+    u32 before = s->visible_from;
+    s->visible_from = 0;
+    BQuery *q = bind_framed(s, sel, &frame);
+    s->visible_from = before;
+    BRel *rel = ARENA_NEW(s->b->arena, BRel);
+    rel->kind = BREL_SUBQUERY;
+    rel->query = q;
+    if (frame.captures.count)
+        set_lateral(s->b, rel, q, &frame);
+    return rel;
+}
+
+static BExpr *
+capture_columns(Binder *b, SubFrame *frame, BExpr *e)
+{
+    if (e->kind == BX_COLUMN)
+        return capture(b, frame, e);
+    for (u32 i = 0; i < e->arg_count; i++)
+        e->args[i] = capture_columns(b, frame, e->args[i]);
+    return e;
+}
+
+void
+bind_make_lateral(Scope *s, BRel *rel)
+{
+    Binder *b = s->b;
+    SubFrame frame = {0};
+    for (u32 i = 0; i < rel->call_count; i++)
+        rel->calls[i] = capture_columns(b, &frame, rel->calls[i]);
+    for (u32 r = 0; r < rel->row_count; r++)
+        for (u32 c = 0; c < rel->column_count; c++)
+            rel->rows[r][c] = capture_columns(b, &frame, rel->rows[r][c]);
+    if (!frame.captures.count)
+        return;
+    BQuery *q = ARENA_NEW(b->arena, BQuery);
+    q->rel_count = 1;
+    q->rels = ARENA_ARRAY(b->arena, BRel, 1);
+    q->rels[0] = *rel;
+    q->from = ARENA_NEW(b->arena, BFrom);
+    q->from->kind = BFROM_REL;
+    q->target_count = rel->column_count;
+    q->targets = ARENA_ARRAY(b->arena, BTarget, rel->column_count);
+    for (u32 c = 0; c < rel->column_count; c++) {
+        BExpr *e = bind_new(b, BX_COLUMN, rel->columns[c].type, 0);
+        e->typmod = rel->columns[c].typmod;
+        e->column = (u16)c;
+        q->targets[c] = (BTarget){.expr = e, .name = rel->columns[c].name, .typmod = e->typmod};
+    }
+    set_lateral(b, rel, q, &frame);
+    rel->call_count = rel->row_count = 0;
+}
+
+/* ---- subqueries of expressions ---- */
+
+/* Entered in the statement's list; its arguments are `tests`, then what it captured. */
+static BExpr *
+sub_node(Scope *s, BSubKind kind, BQuery *q, const SubFrame *frame, BExpr *const *tests, u32 test_count, TypeId type, i32 typmod, u32 position)
+{
+    Binder *b = s->b;
+    u32 number = b->subs.count;
+    BSub *sub = new_sub(b, kind, q, frame, test_count);
     if (!sub->capture_count && kind != BSUB_IN) {
         sub->result = b->extra_count++;
         return extra_param(b, type, typmod, position, sub->result);

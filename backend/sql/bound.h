@@ -75,7 +75,7 @@ static inline bool bexpr_is_volatile(const BExpr *e) { return bexpr_volatility(e
 /* The same expression, positions aside. */
 bool bexpr_equal(const BExpr *a, const BExpr *b);
 
-typedef enum BRelKind { BREL_TABLE, BREL_SUBQUERY, BREL_VALUES, BREL_APPEND, BREL_CTE, BREL_SYSTEM, BREL_FUNCTION } BRelKind;
+typedef enum BRelKind { BREL_TABLE, BREL_SUBQUERY, BREL_VALUES, BREL_APPEND, BREL_CTE, BREL_SYSTEM, BREL_FUNCTION, BREL_LATERAL } BRelKind;
 
 /* An entry of WITH. */
 typedef struct BCte {
@@ -112,7 +112,10 @@ typedef struct BRel {
     u32 table_id, schema_version;
     u32 column_count;
     BColumn *columns;
-    BQuery *query;          /* BREL_SUBQUERY, BREL_APPEND, BREL_CTE */
+    BQuery *query;          /* BREL_SUBQUERY, BREL_APPEND, BREL_CTE, BREL_LATERAL */
+    u32 sub;                /* BREL_LATERAL: in BStmt.subs; runs for each row of the relations that it looks at */
+    u32 lateral_count;
+    BExpr **lateral;        /* what it captures, of this query's relations and of queries around */
     BCte *cte;              /* BREL_CTE */
     bool work;              /* BREL_CTE in its own recursive part: the rows of the last round */
     BQuery *second;         /* BREL_APPEND: whose rows follow */
@@ -251,6 +254,7 @@ typedef enum BSubKind {
     BSUB_EXISTS,
     BSUB_ARRAY,  /* the array of the values of its rows */
     BSUB_IN,     /* is a row of test_count values among its rows? */
+    BSUB_ROWS,   /* of BREL_LATERAL: its rows; always captures something */
 } BSubKind;
 typedef struct BSub {
     BSubKind kind;

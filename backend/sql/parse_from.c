@@ -35,8 +35,9 @@ parse_alias(Parser *p, bool columns)
 static void
 skip_definitions(Parser *p, AFrom *f)
 {
+    f->has_definitions = true;
+    f->definitions_at = parse_peek(p, 1)->at;
     parse_skip_parens(p);
-    f->unsupported = "a column definition list";
 }
 
 static void
@@ -66,7 +67,25 @@ static AFrom *
 read_function(Parser *p)
 {
     AFrom *f = new_from(p, AF_FUNCTION);
-    f->function = parse_expr(p);
+    ptrlist_add(p->arena, &f->functions, parse_expr(p));
+    read_function_alias(p, f);
+    return f;
+}
+
+/* ROWS FROM (f(…) [AS (definitions)], …) */
+static AFrom *
+read_rows_from(Parser *p)
+{
+    AFrom *f = new_from(p, AF_FUNCTION);
+    parse_take(p);
+    parse_take(p);
+    parse_expect_char(p, '(');
+    do {
+        ptrlist_add(p->arena, &f->functions, parse_expr(p));
+        if (parse_try(p, KW_AS))
+            skip_definitions(p, f);
+    } while (parse_try_char(p, ','));
+    parse_expect_char(p, ')');
     read_function_alias(p, f);
     return f;
 }
@@ -150,20 +169,17 @@ read_reference(Parser *p)
         parse_take(p);
         if (parse_is_char(p, '('))
             f = read_parens(p);
+        else if (parse_is(p, KW_ROWS) && parse_is_ahead(p, 1, KW_FROM))
+            f = read_rows_from(p);
         else
             f = read_function(p);
+        if (f->kind == AF_JOIN)
+            parse_fail(p);
         if (f->kind != AF_FUNCTION)
             f->alias = parse_alias(p, true);
         f->lateral = true;
-        if (f->kind != AF_FUNCTION)
-            f->unsupported = "LATERAL";
     } else if (parse_is(p, KW_ROWS) && parse_is_ahead(p, 1, KW_FROM)) {
-        f = new_from(p, AF_FUNCTION);
-        parse_take(p);
-        parse_take(p);
-        parse_skip_parens(p);
-        f->unsupported = "ROWS FROM";
-        read_function_alias(p, f);
+        f = read_rows_from(p);
     } else if (parse_is_char(p, '(')) {
         f = read_parens(p);
         f->alias = parse_alias(p, true);
