@@ -176,6 +176,16 @@ session_call(void *session, const FuncDef *f, const Value *args)
         interrupt_sleep(((double)args[0].i64v - (double)env->wall_us()) / 1e6);
         v.str = STR_LIT("");
         return v;
+    case FOP_NOTIFY:
+        listen_notify(s, args[0].is_null ? STR_LIT("") : args[0].str, args[1].is_null ? STR_LIT("") : args[1].str);
+        v.str = STR_LIT("");
+        return v;
+    case FOP_NOTIFICATION_QUEUE_USAGE:
+        v.f64v = listen_queue_usage(s);
+        return v;
+    case FOP_LISTENING_CHANNELS:
+        v.str = listen_channels(s, s->message);
+        return v;
     case FOP_SET_CONFIG:
         return set_config(s, args);
     case FOP_CURRENT_SETTING:

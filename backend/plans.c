@@ -154,6 +154,9 @@ is_planned(BStmtKind k)
     case BST_FETCH:
     case BST_CLOSE:
     case BST_NOOP:
+    case BST_LISTEN:
+    case BST_UNLISTEN:
+    case BST_NOTIFY:
     case BST_EMPTY:
         return false;
     default:

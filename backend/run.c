@@ -124,6 +124,11 @@ run_statement(Session *s, Portal *p)
     case BST_ACCESS:
         p->tag = utility_run(s, b, p->tag);
         break;
+    case BST_LISTEN:
+    case BST_UNLISTEN:
+    case BST_NOTIFY:
+        p->tag = listen_run(s, b);
+        break;
     case BST_DECLARE:
         cursor_declare(s, p);
         break;

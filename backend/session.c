@@ -203,6 +203,8 @@ say_ready(Session *s)
     session_apply_gucs(s);
     session_report_parameters(s);
     char status = transaction_status(s);
+    if (UNLIKELY(s->channels) && status == 'I')
+        listen_deliver(s);
     reply_ready(s->wire, status);
     s->ready_due = false;
     wire_flush(s->wire);
@@ -306,6 +308,7 @@ session_run(Session *s)
     Catch c = {0};
     current_catch = &c;
     s->ready_due = true;
+    wire_on_wake(s->wire, listen_idle, s);
     if (setjmp(c.jump))
         recover(s, &c);
     else if (!s->signed_in) /* a test's session is */

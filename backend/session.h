@@ -48,6 +48,9 @@ typedef struct CachedPlan {
     bool returns_rows;
 } CachedPlan;
 
+typedef struct ListenChannel ListenChannel;
+typedef struct ListenChange ListenChange;
+
 typedef enum PortalState { PORTAL_READY, PORTAL_ROWS, PORTAL_DONE, PORTAL_FAILED } PortalState;
 
 struct Portal {
@@ -141,6 +144,9 @@ typedef struct Session {
     Transaction transaction;
     i64 now_us;          /* when the transaction began */
     i64 statement_us;    /* when the Query or Execute came */
+    ListenChannel *channels;      /* that it hears */
+    ListenChange *listen_changes; /* of the transaction, newest first */
+    u32 listen_change_count;
     bool advisory_locks; /* of the session: there may be some */
     bool signed_in, skip_to_sync, in_extended, recovering, ready_due;
     const char *source;  /* text of the running statement, for log lines */
@@ -347,6 +353,25 @@ void cursor_fetch(Session *s, Portal *p);
 void cursor_describe(Session *s, CachedPlan *fetch, Arena *a);
 /* CLOSE: to the tag that completes it. */
 const char *cursor_close(Session *s, const BStmt *b);
+
+/* ---- listen.c ---- */
+/* LISTEN, UNLISTEN, NOTIFY: to the tag that completes it. */
+const char *listen_run(Session *s, const BStmt *b);
+/* UNLISTEN; NULL: all. */
+void listen_forget(Session *s, const char *name);
+/* pg_notify: 22023 for a channel or payload that is too long. */
+void listen_notify(Session *s, Str channel, Str payload);
+/* Of the transaction's LISTENs and UNLISTENs only so many are left. */
+void listen_cut(Session *s, u32 mark);
+/* Before the commit; at the end of a transaction: they happen, or are forgotten. */
+void listen_before_commit(Session *s);
+void listen_end(Session *s, bool kept);
+/* Tell the client what there is for it; no transaction runs. */
+void listen_deliver(Session *s);
+/* For wire_on_wake: the same when the walwriter has rung and the session is idle. */
+void listen_idle(void *session);
+Str listen_channels(Session *s, Arena *a);
+double listen_queue_usage(const Session *s);
 
 /* ---- views.c ---- */
 /* ExecContext.session_rows. */

@@ -29,6 +29,7 @@ struct Savepoint {
     Savepoint *outer;
     u32 level; /* of guc.h; the transaction's own is 1 */
     u32 mark;  /* of txn.h */
+    u32 notes, listens; /* txn_notes_mark, listen_change_count */
     bool read_only; /* of the transaction when it was made */
     char name[];
 };
@@ -277,6 +278,8 @@ leave(Session *s, bool kept)
 {
     Transaction *t = &s->transaction;
     forget_savepoints(t, NULL);
+    txn_notes_cut(s->txn, 0);
+    listen_end(s, kept);
     guc_leave(s->guc, 1, kept);
     session_apply_gucs(s);
     t->state = TRANSACTION_NONE;
@@ -292,10 +295,13 @@ commit(Session *s)
 {
     portal_hold_all(s);
     portal_close_all(s);
+    listen_before_commit(s);
     if (txn_is_open(s->txn))
         txn_commit(s->txn);
-    else
+    else {
+        txn_commit_notes(s->txn);
         txn_end_statement(s->txn);
+    }
     leave(s, true);
 }
 
@@ -334,6 +340,8 @@ roll_back_to(Session *s)
     t->modes.read_only = sp->read_only;
     forget_savepoints(t, sp);
     txn_rollback_to(s->txn, sp->mark);
+    txn_notes_cut(s->txn, sp->notes);
+    listen_cut(s, sp->listens);
     show_modes(s);
     session_apply_gucs(s);
     t->state = TRANSACTION_BLOCK;
@@ -499,6 +507,8 @@ savepoint(Session *s, const BStmt *b)
     sp->read_only = t->modes.read_only;
     sp->level = guc_enter(s->guc);
     sp->mark = txn_savepoint(s->txn);
+    sp->notes = txn_notes_mark(s->txn);
+    sp->listens = s->listen_change_count;
     t->newest = sp;
 }
 

@@ -204,6 +204,7 @@ discard(Session *s, const BStmt *b)
     if (s->advisory_locks)
         (void)txn_advisory(s->txn, 0, 0, false, LOCK_WAIT, ADVISORY_UNLOCK_ALL);
     s->advisory_locks = false;
+    listen_forget(s, NULL);
     return "DISCARD ALL";
 }
 

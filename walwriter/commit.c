@@ -36,6 +36,7 @@ tx_done(Tx *tx)
     free(tx->parts);
     free(tx->columns);
     free(tx->pieces);
+    free(tx->notes);
     free(tx->changes);
     free(tx->bulk);
     free(tx->marks);
@@ -133,6 +134,7 @@ tx_forget(Writer *w, Tx *tx)
         w->parked_count--;
     ddl_undo(w, tx, 0);
     kept_drop(w, tx);
+    notify_forget(w, tx);
     locks_release_all(w->locks, tx->slot, tx_granted, w);
     world_unreserve_catalog(w->world, tx->catalog_bytes);
     tx->catalog_bytes = 0;
@@ -358,6 +360,8 @@ commit_add(Writer *w, Tx *tx)
         return;
     }
     if (tx->request_len == 0 && !tx->chain) { /* nothing to do is done */
+        if (!notify_was_published(w, tx))
+            notify_publish(w, tx);
         tx_forget(w, tx);
         answer_put(w, tx, ANS_OK, world_version(w->world), 0, NULL);
         return;
@@ -377,6 +381,7 @@ commit_add(Writer *w, Tx *tx)
     if (tx->chain)
         stage_parts(w, tx);
     reads_note_changes(w, tx);
+    notify_promise(w, tx);
     tx->state = TX_LOGGED;
 }
 
@@ -488,6 +493,7 @@ group_durable(Writer *w, Group *g)
         Tx *tx = &w->txs[g->items[i].slot];
         bool gone = tx->abandoned;
         u64 lsn = tx->lsn, rows = tx->rows;
+        notify_publish(w, tx);
         tx_forget(w, tx);
         if (!gone)
             answer_put(w, tx, ANS_OK, lsn, rows, NULL);
@@ -603,4 +609,5 @@ answer_flush(Writer *w)
     for (u32 i = 0; i < n && i < 2; i++)
         latch_wake(&shm_box(w->shm, w->answered[i])->pub_latch, 1);
     w->answered_count = 0;
+    notify_wake(w);
 }

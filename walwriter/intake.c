@@ -100,7 +100,7 @@ intake_parse(Tx *tx, Error *err)
 static bool
 parse_request(Tx *tx, Error *err)
 {
-    if (!reads_take(tx, err) || !intake_parse(tx, err))
+    if (!reads_take(tx, err) || !notify_take(tx, err) || !intake_parse(tx, err))
         return false;
     for (u32 i = 0; i < tx->part_count; i++)
         if (tx->parts[i].first_row != 0)
@@ -177,10 +177,12 @@ judge(Writer *w, Tx *tx)
     case JUDGED_RETRY:
         if (!lock)
             tx_undo(w, tx, tx->statement);
+        notify_forget(w, tx); /* they come with the next run */
         w->shm->writer->retries++;
         answer_put(w, tx, ANS_RETRY, world_version(w->world), 0, NULL);
         break;
     case JUDGED_REPLAN:
+        notify_forget(w, tx);
         if (tx->open && !lock)
             tx_undo(w, tx, tx->statement);
         else if (!tx->open)
@@ -206,7 +208,7 @@ may_go_on(const Writer *w, Tx *tx, Error *err)
         return true;
     if (tx->failed)
         return error_set(err, ERR_FAILED_TRANSACTION, "current transaction is aborted, commands ignored until end of transaction block");
-    if (tx->kind != REQ_PART && tx->kind != REQ_COMMIT && tx->kind != REQ_LOCK && (tx->kind != REQ_WRITE || tx->open))
+    if (tx->kind != REQ_PART && tx->kind != REQ_COMMIT && tx->kind != REQ_LOCK && tx->kind != REQ_NOTIFY && (tx->kind != REQ_WRITE || tx->open))
         return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: kind %d", (int)tx->kind);
     if (tx->open && tx->kind != REQ_LOCK && tx->request_len && tx->ordinal <= tx->last_ordinal)
         return error_set(err, ERR_PROTOCOL_VIOLATION, "malformed request: ordinal %u is not new", tx->ordinal);
@@ -269,7 +271,10 @@ handle(Writer *w, Tx *tx, const BoxShm *b, u32 len, u64 seq)
     }
     if (tx->kind == REQ_UNDO)
         undo(w, tx);
-    else
+    else if (tx->kind == REQ_NOTIFY) {
+        tx->open = true;
+        answer_put(w, tx, ANS_STAGED, 0, 0, NULL);
+    } else
         judge(w, tx);
 }
 
@@ -282,6 +287,7 @@ release_slot(Writer *w, Tx *tx)
     u64 one = 1;
     BoxShm *b = shm_box(w->shm, tx->slot);
     publish_u64(&b->pub_pin_epoch, 0); /* its owner was reaped: the pin died with it */
+    publish_u64(&b->pub_notify_read, 0);
     if (tx->state == TX_LOGGED) {
         tx->abandoned = true;
         return;

@@ -468,6 +468,8 @@ judge_parts(Writer *w, Tx *tx, Error *err)
     locks_set_ordinal(w->locks, tx->slot, tx->ordinal);
     j = judge_moved_rows(w, tx);
     if (j == JUDGED_YES)
+        j = notify_judge(w, tx, err);
+    if (j == JUDGED_YES)
         j = reads_judge(w, tx, err);
     if (j != JUDGED_YES)
         return j;

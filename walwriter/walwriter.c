@@ -43,6 +43,8 @@ make_state(Writer *w, Shm *shm)
     w->ready = calloc(w->slot_count, sizeof(u32));
     w->answered = calloc(w->slot_count, sizeof(u32));
     w->bulk_owners = calloc(w->slot_count, sizeof(u32));
+    w->notify_told = calloc(w->slot_count, sizeof(u64));
+    w->notify_told_generation = calloc(w->slot_count, sizeof(u32));
     if (!w->locks || !w->txs || !w->ready || !w->answered || !w->bulk_owners)
         return false;
     for (u32 i = 0; i < w->slot_count; i++)
@@ -236,6 +238,7 @@ open_all(Writer *w, const WriterOptions *o, Error *err)
         snapshot_begin(w, o, &r);
         say_recovered(w, &r, begun_ns, why);
         reads_restarted(w);
+        notify_taken_over(w);
         adopt_boxes(w, &r);
     }
     free(r.answers);
@@ -268,6 +271,8 @@ free_all(Writer *w)
     free(w->ready);
     free(w->answered);
     free(w->bulk_owners);
+    free(w->notify_told);
+    free(w->notify_told_generation);
     free(w->scratch);
     free(w);
 }

@@ -221,6 +221,8 @@ typedef struct Tx {
     u32 change_count, change_capacity;
     ReadNote *reads;
     u32 read_count, read_capacity;
+    u8 *notes;         /* what its commit announces: notifications as in the queue (notify.h) */
+    u32 notes_len, notes_capacity, note_count, notes_promised;
     Arena *arena;      /* decoded definitions; made by the first DDL */
     bool values_checked, deletes_noted;
     u32 serial;        /* of its present judging */
@@ -320,6 +322,11 @@ typedef struct Writer {
     u64 snapshot_done;      /* the checkpointer's pub_done when it was last looked at */
     u32 snapshot_waiters;   /* slots in TX_SNAPSHOT */
     bool snapshot_due;      /* some of them have no wish yet */
+    bool notify_wakes;      /* there is something that listeners were not told of */
+    u64 notify_promised;    /* bytes of the queue, to commits that are logged */
+    u64 notify_from, notify_to; /* of the queue: what a predecessor had published and perhaps not answered */
+    u64 *notify_told;       /* a slot: the end of the queue when it was signalled last */
+    u32 *notify_told_generation;
     u64 scratch_capacity;   /* keys of one bulk part (judge_keys.c) */
     u64 clash_hash;         /* of the key that the last unique violation was about */
     struct ScratchKey *scratch;
@@ -490,6 +497,19 @@ void commit_submit(Writer *w);
 void commit_event(Writer *w, const WalEvent *e);
 void commit_try_resume(Writer *w, u64 now_ns);
 /* Answers: filled in now, published and woken by answer_flush. */
+/* ---- notifications (notify.c) ---- */
+/* Take the NOTIFY records off the request's end: the transaction announces them, too. */
+MUST_CHECK bool notify_take(Tx *tx, Error *err);
+/* Is there room in the queue? */
+Judged notify_judge(Writer *w, const Tx *tx, Error *err);
+void notify_promise(Writer *w, Tx *tx); /* its commit is logged */
+void notify_publish(Writer *w, Tx *tx); /* and published */
+void notify_forget(Writer *w, Tx *tx);
+void notify_taken_over(Writer *w);
+/* A predecessor has published what this request announces. */
+bool notify_was_published(Writer *w, const Tx *tx);
+/* After the answers: listeners are told. */
+void notify_wake(Writer *w);
 /* signal.c: pg_cancel_backend, pg_terminate_backend; answers. */
 void signal_backend(Writer *w, Tx *tx);
 void answer_put(Writer *w, Tx *tx, AnsStatus status, u64 version, u64 rows, const Error *err);

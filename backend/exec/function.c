@@ -172,6 +172,9 @@ set_series(Exec *e, Series *s, const BExpr *call)
         set_elements(e, s, TYPE_BYTEA, rows);
         return;
     }
+    case FOP_LISTENING_CHANNELS:
+        set_elements(e, s, call->type, e->ctx->env.call(e->ctx->env.session, func_def(call->func), args).str);
+        return;
     case FOP_GENERATE_SUBSCRIPTS:
         set_subscripts(s, args, call->arg_count);
         return;

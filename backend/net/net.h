@@ -60,6 +60,8 @@ bool wire_next_is(const Wire *w, MsgFront type);
 void wire_limit(Wire *w, u64 received_max_bytes);
 /* The moment (monotonic ns, 0: none) at which waiting for the peer ends with this fatal error. */
 void wire_deadline(Wire *w, u64 deadline_ns, ErrCode code, const char *message);
+/* Called while a session that waits for a message has been woken and nothing of one has come; it may send. */
+void wire_on_wake(Wire *w, void (*woken)(void *ctx), void *ctx);
 void wire_flush(Wire *w);
 bool wire_is_dead(const Wire *w);
 /* A single byte, at once: the answer to SSLRequest. */
@@ -94,6 +96,7 @@ void reply_notice(Wire *w, ReplySeverity severity, ErrCode code, const char *tex
 
 void reply_auth(Wire *w, u32 code, const void *data, u32 len);
 void reply_key_data(Wire *w, u32 pid, u32 key);
+void reply_notification(Wire *w, i32 pid, const char *channel, const char *payload);
 void reply_parameter(Wire *w, const char *name, const char *value);
 void reply_negotiate(Wire *w, u32 newest, const char *const *unknown, u32 count);
 void reply_ready(Wire *w, char transaction_state);

@@ -109,6 +109,16 @@ reply_key_data(Wire *w, u32 pid, u32 key)
 }
 
 void
+reply_notification(Wire *w, i32 pid, const char *channel, const char *payload)
+{
+    size_t at = begin(w, MSG_B_NOTIFICATION_RESPONSE);
+    buf_be32(&w->out, (u32)pid);
+    put_string(w, channel);
+    put_string(w, payload);
+    finish(w, at);
+}
+
+void
 reply_parameter(Wire *w, const char *name, const char *value)
 {
     size_t at = begin(w, MSG_B_PARAMETER_STATUS);

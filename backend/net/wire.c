@@ -80,6 +80,13 @@ wire_deadline(Wire *w, u64 deadline_ns, ErrCode code, const char *message)
     w->deadline_message = message;
 }
 
+void
+wire_on_wake(Wire *w, void (*woken)(void *ctx), void *ctx)
+{
+    w->woken = woken;
+    w->woken_ctx = ctx;
+}
+
 static NORETURN void
 lose(Wire *w)
 {
@@ -127,6 +134,8 @@ wait_for(Wire *w, WaitFor what)
         (void)!read(w->wake_fd, &rung, sizeof rung);
     }
     look_at_interrupts(w, what);
+    if (what == WAIT_COMMAND && w->woken && w->start == w->end)
+        w->woken(w->woken_ctx);
 }
 
 static void

@@ -14,6 +14,8 @@ struct Wire {
     u64 deadline_ns;
     ErrCode deadline_code;
     const char *deadline_message;
+    void (*woken)(void *ctx); /* see wire_on_wake; NULL: nobody cares */
+    void *woken_ctx;
     ByteBuf out;
 };
 

@@ -210,7 +210,8 @@ bind_statement(Binder *b, BStmt *to, const Stmt *s)
         bind_declare(b, to, s);
         break;
     case ST_SET: case ST_SHOW: case ST_RESET: case ST_CHECKPOINT: case ST_CHECK: case ST_NOOP: case ST_ACCESS: case ST_TRANSACTION:
-    case ST_DEALLOCATE: case ST_DISCARD: case ST_UNLISTEN: case ST_PREPARE: case ST_EXECUTE: case ST_FETCH: case ST_CLOSE: case ST_UNSUPPORTED:
+    case ST_DEALLOCATE: case ST_DISCARD: case ST_UNLISTEN: case ST_PREPARE: case ST_EXECUTE: case ST_FETCH: case ST_CLOSE:
+    case ST_LISTEN: case ST_NOTIFY: case ST_UNSUPPORTED:
     default:
         bind_utility(b, to, s);
         break;

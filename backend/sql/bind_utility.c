@@ -111,7 +111,8 @@ bind_utility(Binder *b, BStmt *to, const Stmt *s)
     static const struct { StmtKind from; BStmtKind to; } kinds[] = {
         {ST_SET, BST_SET}, {ST_SHOW, BST_SHOW}, {ST_RESET, BST_RESET}, {ST_CHECKPOINT, BST_CHECKPOINT}, {ST_CHECK, BST_CHECK}, {ST_NOOP, BST_NOOP},
         {ST_ACCESS, BST_ACCESS}, {ST_TRANSACTION, BST_TRANSACTION}, {ST_DEALLOCATE, BST_DEALLOCATE}, {ST_DISCARD, BST_DISCARD},
-        {ST_UNLISTEN, BST_NOOP}, {ST_PREPARE, BST_PREPARE}, {ST_EXECUTE, BST_EXECUTE}, {ST_FETCH, BST_FETCH}, {ST_CLOSE, BST_CLOSE}};
+        {ST_UNLISTEN, BST_UNLISTEN}, {ST_PREPARE, BST_PREPARE}, {ST_EXECUTE, BST_EXECUTE}, {ST_FETCH, BST_FETCH}, {ST_CLOSE, BST_CLOSE},
+        {ST_LISTEN, BST_LISTEN}, {ST_NOTIFY, BST_NOTIFY}};
     u32 k = 0;
     while (k < COUNT_OF(kinds) && kinds[k].from != s->kind)
         k++;

@@ -136,7 +136,9 @@ void parse_deallocate(Parser *p, Stmt *s);
 void parse_declare(Parser *p, Stmt *s);
 void parse_fetch(Parser *p, Stmt *s); /* MOVE, too */
 void parse_close(Parser *p, Stmt *s);
+void parse_listen(Parser *p, Stmt *s);
 void parse_unlisten(Parser *p, Stmt *s);
+void parse_notify(Parser *p, Stmt *s);
 void parse_discard(Parser *p, Stmt *s);
 /* One statement without its semicolon; *ret_tag and *ret_write as in ParsedStmt. */
 Stmt *parse_statement(Parser *p, const char **ret_tag, bool *ret_write);

@@ -1,6 +1,6 @@
 /*
  * parse_named.c
- *    Statements and cursors that the session knows by name: PREPARE, EXECUTE, DEALLOCATE; DECLARE, FETCH, MOVE, CLOSE; LISTEN's opposite; DISCARD.
+ *    Statements and cursors that the session knows by name: PREPARE, EXECUTE, DEALLOCATE; DECLARE, FETCH, MOVE, CLOSE; LISTEN, UNLISTEN, NOTIFY; DISCARD.
  */
 #include "backend/sql/parse.h"
 
@@ -177,6 +177,28 @@ parse_close(Parser *p, Stmt *s)
 }
 
 /* ---- the rest of what a session keeps ---- */
+
+void
+parse_listen(Parser *p, Stmt *s)
+{
+    s->kind = ST_LISTEN;
+    parse_expect(p, KW_LISTEN);
+    read_name(p, s);
+}
+
+/* The payload stands where a parameter's value does. */
+void
+parse_notify(Parser *p, Stmt *s)
+{
+    s->kind = ST_NOTIFY;
+    parse_expect(p, KW_NOTIFY);
+    read_name(p, s);
+    if (!parse_try_char(p, ','))
+        return;
+    ASetting *payload = ARENA_NEW(p->arena, ASetting);
+    *payload = (ASetting){STR_LIT("payload"), parse_string(p)};
+    ptrlist_add(p->arena, &s->settings, payload);
+}
 
 void
 parse_unlisten(Parser *p, Stmt *s)

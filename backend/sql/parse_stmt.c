@@ -8,9 +8,8 @@
 static const struct { Keyword k; const char *tag; bool write; } REFUSED[] = {
     {KW_ALTER, "ALTER", true}, {KW_CALL, "CALL", true}, {KW_CLUSTER, "CLUSTER", true},
     {KW_COMMENT, "COMMENT", true}, {KW_DO, "DO", true},
-    {KW_IMPORT, "IMPORT FOREIGN SCHEMA", true}, {KW_LISTEN, "LISTEN", false},
+    {KW_IMPORT, "IMPORT FOREIGN SCHEMA", true},
     {KW_LOAD, "LOAD", false}, {KW_MERGE, "MERGE", true},
-    {KW_NOTIFY, "NOTIFY", false}, 
     {KW_REFRESH, "REFRESH MATERIALIZED VIEW", true}, {KW_REINDEX, "REINDEX", true}, 
     {KW_SECURITY, "SECURITY LABEL", true},
 };
@@ -97,7 +96,9 @@ static const struct { Keyword k; const char *tag; bool write; ReadStmt read; } S
     {KW_FETCH, "FETCH", false, parse_fetch},
     {KW_MOVE, "MOVE", false, parse_fetch},
     {KW_CLOSE, "CLOSE CURSOR", false, parse_close},
+    {KW_LISTEN, "LISTEN", false, parse_listen},
     {KW_UNLISTEN, "UNLISTEN", false, parse_unlisten},
+    {KW_NOTIFY, "NOTIFY", false, parse_notify},
     {KW_DISCARD, "DISCARD", false, parse_discard},
     {KW_VACUUM, "VACUUM", false, parse_vacuum},
     {KW_ANALYZE, "ANALYZE", false, parse_vacuum},
@@ -123,7 +124,7 @@ transaction_tag(const Stmt *s, const Token *first)
 static bool
 looks_up_names(const Stmt *s)
 {
-    static const StmtKind NOT[] = {ST_TRANSACTION, ST_SET, ST_SHOW, ST_RESET, ST_CHECKPOINT, ST_FETCH, ST_UNLISTEN};
+    static const StmtKind NOT[] = {ST_TRANSACTION, ST_SET, ST_SHOW, ST_RESET, ST_CHECKPOINT, ST_FETCH, ST_LISTEN, ST_UNLISTEN, ST_NOTIFY};
     u32 i = 0;
     while (i < COUNT_OF(NOT) && NOT[i] != s->kind)
         i++;

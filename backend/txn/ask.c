@@ -121,6 +121,7 @@ ask_collect(Txn *t, Error *ret_error)
 static void
 forget_statement(Txn *t)
 {
+    txn_notes_cut(t, t->statement_notes);
     if (t->block && t->own)
         own_undo(t->own, t->statement);
 }

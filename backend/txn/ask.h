@@ -6,10 +6,19 @@
 #define ASK_H
 
 #include "backend/txn/txn.h"
+#include "common/base/bytes.h"
 #include "common/base/error.h"
 #include "common/store/own.h"
 
 typedef struct ReadSet ReadSet;
+
+/* Notifications of the transaction (notes.c). */
+typedef struct Notes {
+    ByteBuf items;  /* as in the queue (shm/notify.h) */
+    u32 *starts;    /* of each */
+    u32 *places;    /* number + 1 by hash, 0 empty */
+    u32 count, capacity, place_mask;
+} Notes;
 
 struct Txn {
     Shm *shm;
@@ -31,6 +40,10 @@ struct Txn {
     Arena *arena;           /* of the transaction */
     Own *own;               /* its changes, as its statements see them; NULL until the session's first block that changes something */
     ReadSet *reads;
+    Arena *session;
+    Notes *notes;           /* NULL until the session's first */
+    u32 statement_notes;    /* how many there were before the running statement */
+    u64 notes_end, notes_asked; /* the end of the queue and the walwriter when the commit was asked for */
     /* the running statement */
     Snapshot published;     /* what is pinned */
     Snapshot snapshot;      /* the same with the transaction's own changes up to the statement's start */
@@ -76,6 +89,12 @@ void ask_rollback(Txn *t);
 MUST_CHECK bool reads_put(Txn *t, u32 *at);
 /* A key of this hash was looked up by a SERIALIZABLE transaction and not found. */
 bool reads_missed(const Txn *t, u64 hash);
+
+/* Before a commit is built: what does not fit beside it goes ahead. Then, behind *at bytes of the area; false when it does not fit. Once it is acknowledged:
+ * announced or announced again, and forgotten. */
+void notes_stage(Txn *t);
+MUST_CHECK bool notes_put(Txn *t, u32 *at);
+void notes_sent(Txn *t);
 
 /* Give up the pin; the next txn_snapshot makes a new one. */
 void txn_drop_snapshot(Txn *t);

@@ -28,6 +28,7 @@ txn_new(Arena *session, Shm *shm, u32 slot, u32 generation, const i32 *lock_time
 {
     Txn *t = ARENA_NEW(session, Txn);
     t->shm = shm;
+    t->session = session;
     t->box = shm_box(shm, slot);
     t->slot = slot;
     t->generation = generation;
@@ -123,6 +124,7 @@ end_transaction(Txn *t)
     t->block = t->lost = t->looked = t->rebuilds = t->creates = false;
     t->isolation = t->autocommit_isolation;
     t->ordinal = t->statement = t->savepoint = t->retries = t->skip_retries = 0;
+    t->statement_notes = txn_notes_mark(t);
 }
 
 void
@@ -135,6 +137,7 @@ txn_end_statement(Txn *t)
         return;
     }
     t->statement = t->ordinal;
+    t->statement_notes = txn_notes_mark(t);
     t->rebuilds = t->creates = false;
     t->retries = t->skip_retries = 0;
     t->seen = false;
@@ -189,7 +192,7 @@ static bool
 commit(Txn *t, Error *err)
 {
     u32 len = 0;
-    if (txn_has_changes(t) && !reads_put(t, &len))
+    if (!notes_put(t, &len) || (txn_has_changes(t) && !reads_put(t, &len)))
         return error_set(err, ERR_PROGRAM_LIMIT_EXCEEDED, "a serializable transaction has read too many tables");
     ask_post(t, REQ_COMMIT, 0, len, 0);
     Answer a = ask_collect(t, err);
@@ -206,8 +209,11 @@ txn_commit(Txn *t)
     ask_discard(t);
     if (failed) {
         err = t->loss_error;
-    } else if (t->open_id) {
+    } else if (t->open_id || txn_notes_mark(t)) {
+        notes_stage(t);
         failed = !commit(t, &err);
+        if (!failed)
+            notes_sent(t);
     }
     ask_rollback(t); /* a refused commit leaves it open */
     end_transaction(t);

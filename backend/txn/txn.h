@@ -117,6 +117,14 @@ bool txn_signal(Txn *t, u32 slot, u32 generation, BackendSignal what);
 /* A snapshot of everything that is committed by now is complete when it returns; throws what went wrong with it. The transaction is not touched. */
 void txn_checkpoint(Txn *t);
 
+/* ---- NOTIFY: announced when the transaction commits, each once; checked lengths (shm/notify.h) ---- */
+void txn_notify(Txn *t, Str channel, Str payload);
+/* How many there are; forget those that came later. */
+u32 txn_notes_mark(const Txn *t);
+void txn_notes_cut(Txn *t, u32 mark);
+/* Outside of a block: the commit of what no write has taken with it. */
+void txn_commit_notes(Txn *t);
+
 /* ---- SERIALIZABLE: what was read (below it these do nothing) ---- */
 void txn_note_read_table(Txn *t, u32 table_id);
 void txn_note_read_key(Txn *t, u32 table_id, u32 key, u64 hash, RowId found);

@@ -163,7 +163,7 @@ post_part(TxnWrite *w, ReqKind kind, u32 flags)
         err_throw(ERR_OUT_OF_MEMORY, "out of memory");
     u32 len = put_part(w);
     w->longs = 0;
-    if (kind != REQ_PART && !reads_put(t, &len))
+    if (kind != REQ_PART && !(notes_put(t, &len) && reads_put(t, &len)))
         err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "a serializable transaction has read too many tables");
     ask_post(t, kind, flags, len, 1);
     w->sent |= kind == REQ_PART;
@@ -308,8 +308,12 @@ finish_commit(TxnWrite *w)
         ask_rollback(t); /* a re-run that found nothing to do any more */
         return TXN_DONE;
     }
+    notes_stage(t);
     post_part(w, t->open_id ? REQ_COMMIT : REQ_WRITE, 0);
-    return collect(w);
+    TxnOutcome outcome = collect(w);
+    if (outcome == TXN_DONE)
+        notes_sent(t);
+    return outcome;
 }
 
 /* A part is sent when the next row does not fit: there is always a last one. */

@@ -39,6 +39,7 @@ static void on_int(int sig UNUSED) { int e = errno; set_flag(PROC_FAST_STOP); er
 static void on_hup(int sig UNUSED) { int e = errno; set_flag(PROC_RELOAD); errno = e; }
 static void on_child(int sig UNUSED) { int e = errno; set_flag(PROC_CHILD); errno = e; }
 static void on_alarm(int sig UNUSED) { int e = errno; set_flag(PROC_ALARM); errno = e; }
+static void on_usr1(int sig UNUSED) { int e = errno; set_flag(PROC_NOTIFY); errno = e; }
 static void on_quit(int sig UNUSED) { int e = errno; set_flag(PROC_QUIT); errno = e; }
 
 static void
@@ -60,6 +61,7 @@ proc_signals(bool backend)
     catch_signal(SIGCHLD, on_child);
     catch_signal(SIGALRM, on_alarm);
     catch_signal(SIGQUIT, on_quit);
+    catch_signal(SIGUSR1, on_usr1);
     catch_signal(SIGPIPE, SIG_IGN);
     sigset_t none;
     sigemptyset(&none);

@@ -40,9 +40,9 @@ typedef enum RoleKind {
 #include "common/proc/roles.def"
 
 /* Signals become flags; handlers do nothing else but ring the given futex word or eventfd. */
-typedef enum ProcFlag { PROC_STOP, PROC_FAST_STOP, PROC_QUIT, PROC_RELOAD, PROC_CANCEL, PROC_CHILD, PROC_ALARM, PROC_FLAG_COUNT } ProcFlag;
+typedef enum ProcFlag { PROC_STOP, PROC_FAST_STOP, PROC_QUIT, PROC_RELOAD, PROC_CANCEL, PROC_CHILD, PROC_ALARM, PROC_NOTIFY, PROC_FLAG_COUNT } ProcFlag;
 /* SIGTERM → PROC_STOP, SIGINT → PROC_CANCEL in backends, PROC_FAST_STOP elsewhere, SIGQUIT → PROC_QUIT, SIGHUP → PROC_RELOAD, SIGCHLD → PROC_CHILD,
- * SIGALRM → PROC_ALARM. SIGPIPE is ignored. */
+ * SIGALRM → PROC_ALARM, SIGUSR1 → PROC_NOTIFY. SIGPIPE is ignored. */
 void proc_signals(bool backend);
 bool proc_flag(ProcFlag f);        /* peek */
 bool proc_flag_take(ProcFlag f);   /* and clear */

@@ -57,7 +57,8 @@ typedef struct BoxShm {
     u32 req_role;        /* SET ROLE: by whose rights, which must be within those of the role that control names; 0: of that one */
     u8 line1[8];
     u64 pub_withdraw_seq;
-    u8 line2[56];
+    u64 pub_notify_read; /* 1 + the position in the queue of NOTIFY it has read up to; 0: it does not listen (notify.h) */
+    u8 line2[48];
     u32 helpers_running; /* threads besides the session's own */
     u32 state;           /* BoxState */
     u64 query_bytes;     /* memory held by the running statement */

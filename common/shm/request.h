@@ -10,6 +10,7 @@
  *                  11 u8 AdvisoryWhat  12 u32 0
  *   READ_TABLE     0 u32 table id  4 u32 0                     a SERIALIZABLE transaction looked at all of its rows
  *   READ_KEY       0 u32 table id  4 u32 key number  8 u64 hash of the key  16 u64 the row found, 0: none
+ *   NOTIFY         a notification as in notify.h; behind the records of a request that commits and before what was read, or in NOTIFY requests
  *
  * LIST_LOCKS is answered with LockRows in the answer area: ans_rows bytes of them, ans_row[0] how many there are, since only so many fit.
  *
@@ -35,7 +36,7 @@ enum {
     REQ_FLAG_STATEMENT_ENDS = 4, /* PART: the statement's last one, its keys are settled now */
 };
 
-typedef enum BoxRecordKind { BOX_LOCK_ROWS_RECORD = 256, BOX_LOCK_TABLE_RECORD, BOX_LOCK_ADVISORY_RECORD, BOX_READ_TABLE, BOX_READ_KEY } BoxRecordKind;
+typedef enum BoxRecordKind { BOX_LOCK_ROWS_RECORD = 256, BOX_LOCK_TABLE_RECORD, BOX_LOCK_ADVISORY_RECORD, BOX_READ_TABLE, BOX_READ_KEY, BOX_NOTIFY } BoxRecordKind;
 
 /* PostgreSQL's, weakest first; who conflicts with whom stands in walwriter/locks.c. */
 typedef enum RowLockMode { ROW_LOCK_KEY_SHARE = 1, ROW_LOCK_SHARE, ROW_LOCK_NO_KEY_UPDATE, ROW_LOCK_UPDATE } RowLockMode;

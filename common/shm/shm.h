@@ -18,6 +18,7 @@
 
 #include "common/base/base.h"
 #include "common/shm/box.h"
+#include "common/shm/notify.h"
 
 enum { MAX_SLOTS = 8192 };
 
@@ -67,6 +68,7 @@ typedef struct WriterShm {
     u64 damaged_snapshot;   /* number of one that recovery could not use, 0 none; valid once pub_ready is set */
     u64 compactions;
     u32 pub_released_generation[MAX_SLOTS]; /* the last generation whose release is confirmed, a slot */
+    NotifyShm notify;
 } WriterShm;
 
 /* What the checkpointer tells the walwriter: at the start of its box's request area. A wish that is begun before its CHECKPOINT came does not cover it;

@@ -338,7 +338,11 @@ async def arrays():
                         ("SELECT id FROM t WHERE id = ANY($1) ORDER BY id", ([1, 2],)), ("SELECT $1::timestamptz[] AS v", ([datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)],))):
         await tell(query, *args)
     section("listening")
-    await ask("add_listener", db.add_listener, "channel", print)
+    heard = asyncio.Queue()
+    await ask("add_listener", db.add_listener, "channel", lambda c, pid, channel, payload: heard.put_nowait((channel, payload, pid == db.get_server_pid())))
+    await tell("SELECT pg_notify('channel', 'payload')")
+    fact("received", await asyncio.wait_for(heard.get(), 20))
+    await db.reset()
 
 
 async def lookups():

@@ -207,8 +207,10 @@ async function rest() {
   section('arrays');
   for (const [text2, params] of [['SELECT $1::integer[] AS v', [[1, null, 2]]], ['SELECT $1::text[] AS v', [['a', 'q"x', null]]], ['SELECT id FROM t WHERE id = ANY($1) ORDER BY id', [[1, 2]]], ['SELECT $1::integer[] AS v', [[[1, 2], [3, 4]]]]]) await tell(text2, params);
   section('listening');
+  const heard = new Promise((resolve) => db.once('notification', (n) => resolve([n.channel, n.payload, n.processId === db.processID])));
   await tell('LISTEN channel');
   await tell("NOTIFY channel, 'payload'");
+  fact('received', await heard);
 }
 
 (async () => {

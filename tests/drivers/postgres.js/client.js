@@ -186,7 +186,12 @@ async function rest() {
   await ask('texts', async () => [...await sql`SELECT ${['a', 'q"x', null]}::text[] AS v`]);
   await ask('ANY', async () => [...await sql`SELECT id FROM t WHERE id = ANY(${[1, 2]}::integer[]) ORDER BY id`]);
   section('listening');
-  await ask('NOTIFY', async () => (await sql`NOTIFY channel, 'payload'`).command);
+  let hear;
+  const heard = new Promise((resolve) => { hear = resolve; });
+  const { unlisten } = await sql.listen('channel', hear);
+  await ask('NOTIFY', async () => (await sql.notify('channel', 'payload')).command);
+  fact('received', await heard);
+  await unlisten();
   section('two-phase commit');
   await ask('prepare', () => sql.begin(async (t) => { await t.prepare('drivers'); }));
 }

@@ -379,6 +379,7 @@ ask("composed", run, S.SQL("SELECT {} AS {}").format(S.Literal("a'b\\c"), S.Iden
 section("listening")
 ask("LISTEN", run, "LISTEN channel")
 ask("NOTIFY", run, "NOTIFY channel, 'payload'")
+ask("received", lambda: [(n.channel, n.payload, n.pid == db.info.backend_pid) for n in db.notifies(timeout=20, stop_after=1)])
 
 section("arrays")
 for value in ([1, 2], ["a", None, 'q"x'], [True], [1.5], [datetime.date(2024, 1, 2)], [[1, 2], [3, 4]], []):
