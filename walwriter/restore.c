@@ -29,6 +29,7 @@ typedef struct Job {
     SnapPiece piece;
     void *to;
     u32 code_limit, width; /* of a column of text: codes, so many bytes each, are below the limit. 0: no column of text */
+    bool wrong;            /* they are not */
 } Job;
 
 typedef struct Restore {
@@ -45,6 +46,8 @@ typedef struct Restore {
     Arena *arena;
     Job *jobs;
     u32 job_count, job_capacity;
+    SnapDict *dicts;    /* of the table in work */
+    u32 dict_count, dict_capacity;
     u32 next_job;       /* taken by readers */
     u32 *bad;           /* indexes of jobs whose piece is damaged */
     u32 bad_count;
@@ -90,15 +93,24 @@ find_elsewhere(const Restore *r, const SnapPiece *wanted, u32 *ret_toc, SnapRef 
     return false;
 }
 
-static bool
-codes_are_below(const u8 *codes, u64 bytes, u32 width, u32 limit)
+#define HIGHEST(T)                                                                                                                         \
+    for (u64 i = 0; i < j->piece.ref.bytes / sizeof(T); i++)                                                                                \
+    highest = MAX(highest, ((const T *)j->to)[i])
+
+/* Every code of a column of text is one of its dictionary's. */
+static void
+check_codes(Job *j)
 {
-    u64 highest = 0;
-    for (u64 i = 0; i < bytes / width; i++) {
-        u32 code = width == 1 ? codes[i] : width == 2 ? get_le16(codes + i * 2) : get_le32(codes + i * 4);
-        highest = MAX(highest, code);
-    }
-    return highest < limit;
+    u32 highest = 0;
+    if (!j->code_limit)
+        return;
+    if (j->width == 1)
+        HIGHEST(u8);
+    else if (j->width == 2)
+        HIGHEST(u16);
+    else
+        HIGHEST(u32);
+    j->wrong = highest >= j->code_limit;
 }
 
 static bool
@@ -131,7 +143,9 @@ reader_thread(void *arg)
     Io *io = io_new(IO_ENGINE_PLAIN, 1, &why);
     for (u32 i; io && (i = counter_add_u32(&r->next_job, 1)) < r->job_count;) {
         Job *j = &r->jobs[i];
-        if (!read_piece(r, io, r->at, &j->piece.ref, j->to, &err))
+        if (read_piece(r, io, r->at, &j->piece.ref, j->to, &err))
+            check_codes(j);
+        else
             r->bad[counter_add_u32(&r->bad_count, 1)] = i;
     }
     io_free(io);
@@ -188,14 +202,29 @@ first_pass(Restore *r)
     return true;
 }
 
-/* How many codes the dictionaries of the table at `at` have, a column. */
-static void
-read_code_limits(const SnapToc *t, const u8 *at, u32 *limits)
+/* The dictionaries of the table at `at`, which stand behind its blocks. */
+static bool
+list_dicts(Restore *r, const u8 *at)
 {
-    memset(limits, 0, MAX_COLUMNS * sizeof *limits);
-    for (SnapItem i; snap_next(t, &at, &i) && i.kind != SNAP_TABLE;)
-        if (i.kind == SNAP_DICT && i.dict.column < MAX_COLUMNS)
-            limits[i.dict.column] = i.dict.count;
+    r->dict_count = 0;
+    for (SnapItem i; snap_next(toc_of(r), &at, &i) && i.kind != SNAP_TABLE;) {
+        if (i.kind != SNAP_DICT)
+            continue;
+        if (!tx_grow(&r->dicts, &r->dict_capacity, r->dict_count + 1, sizeof *r->dicts))
+            return no_memory(r->err);
+        r->dicts[r->dict_count++] = i.dict;
+    }
+    return true;
+}
+
+/* How many codes the dictionary of a column of text has. */
+static u32
+code_limit(const Restore *r, const SnapSlice *s)
+{
+    for (u32 i = 0; s->phys == PHYS_STR && i < r->dict_count; i++)
+        if (r->dicts[i].dict_id == s->dict_id)
+            return r->dicts[i].count;
+    return 0;
 }
 
 /* Room for every block, and a job for every piece of it. */
@@ -204,7 +233,7 @@ second_pass(Restore *r)
 {
     const SnapToc *t = toc_of(r);
     const u8 *at = t->body;
-    u32 table = 0, column = 0, limits[MAX_COLUMNS];
+    u32 table = 0, column = 0;
     u64 block = 0;
     for (SnapItem i; snap_next(t, &at, &i);) {
         u64 *bits;
@@ -212,7 +241,7 @@ second_pass(Restore *r)
         bool ok = true;
         if (i.kind == SNAP_TABLE) {
             table = i.table.table_id;
-            read_code_limits(t, at, limits);
+            ok = list_dicts(r, at);
         } else if (i.kind == SNAP_BLOCK) {
             block = i.block.block_id;
             column = 0;
@@ -220,7 +249,7 @@ second_pass(Restore *r)
                  add_job(r, (SnapKey){table, SNAP_BITS, block}, &i.block.bits, bits, 0, 0);
         } else if (i.kind == SNAP_SLICE) {
             ok = world_restore_slice(*r->world, table, block, column, &i.slice, &values, &nulls, r->err) &&
-                 add_job(r, (SnapKey){table, snap_what(column, SNAP_VALUES), block}, &i.slice.data, values, i.slice.phys == PHYS_STR ? limits[column] : 0,
+                 add_job(r, (SnapKey){table, snap_what(column, SNAP_VALUES), block}, &i.slice.data, values, code_limit(r, &i.slice),
                          i.slice.width) &&
                  add_job(r, (SnapKey){table, snap_what(column, SNAP_NULLS), block}, &i.slice.nulls, nulls, 0, 0);
             column++;
@@ -263,10 +292,11 @@ finish_jobs(Restore *r)
         Job *j = &r->jobs[r->bad[b]];
         if (!read_piece(r, r->io, r->at, &j->piece.ref, j->to, r->err) && !repair_piece(r, &j->piece, j->to, r->err))
             return false;
+        check_codes(j);
     }
     for (u32 i = 0; i < r->job_count; i++) {
         const Job *j = &r->jobs[i];
-        if (j->code_limit && !codes_are_below(j->to, j->piece.ref.bytes, j->width, j->code_limit))
+        if (j->wrong)
             return error_set(r->err, ERR_DATA_CORRUPTED, "snapshot is damaged: a text of table %u is not in its dictionary", j->piece.key.table_id);
     }
     return true;
@@ -401,6 +431,7 @@ restore_run(World **world, Shm *shm, Io *io, int snap_dir_fd, u64 database_id, R
         snap_toc_free(&r.tocs[i]);
     }
     free(r.jobs);
+    free(r.dicts);
     if (r.arena)
         arena_free(r.arena);
     return ok;

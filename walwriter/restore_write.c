@@ -153,6 +153,8 @@ world_restore_slice(World *w, u32 table_id, u64 block_id, u32 column, const Snap
     if (!slot || column >= slot->pub_block->column_count || !slice_fits(tw, slot, column, s))
         return misfit(err, table_id, "a column");
     SliceShm *to = &((BlockShm *)(uintptr_t)slot->pub_block)->slices[column];
+    if (slot->kind == SLOT_OPEN && to->dict && to->dict->id != s->dict_id)
+        return misfit(err, table_id, "the dictionary of the open block");
     if (slot->kind == SLOT_SEALED) {
         *to = (SliceShm){.dict = s->phys == PHYS_STR ? find_dict(tw, s->dict_id, column) : NULL, .reference = s->reference, .factor = s->factor, .phys = s->phys,
                          .scale = s->scale, .width = s->width, .flags = s->flags, .null_count = s->null_count};

@@ -3,10 +3,10 @@
  *    T5 of the reliability programme on snapshots: cut, every byte damaged, blocks and sectors lost, stale, swapped, duplicated; files missing, empty, of another
  *    version. Each state is started from by the code that the server uses (restore_run), then verified and summed.
  *
- *    snap_torture [quick|full] [seed]
+ *    snap_torture [quick|full|N] [seed]
  *
- * Two folders: one with both snapshots, which hold different rows, one with the newest alone. quick (make check) looks at one byte in 97; full at all, in three
- * ways each. Every state ends in one of five classes, and the last two must stay at 0:
+ * Two folders: one with both snapshots, which hold different rows, one with the newest alone. quick (make check) looks at one byte in 97, N at
+ * one in N; full at all, in three ways each. Every state ends in one of five classes, and the last two must stay at 0:
  *    no effect    the newest is there, whole (the damage lies where nothing is, or the piece was taken from the other snapshot)
  *    older        the older snapshot was used, and the newest is said to be damaged
  *    refused      no snapshot was used, and one is said to be damaged
@@ -31,6 +31,7 @@ static int dir;
 static Io *io;
 static u64 digest_newest, digest_older, number_newest;
 static bool full;
+static u64 step;
 static bool alone; /* only the newest is there */
 static u64 random_state;
 
@@ -120,7 +121,7 @@ patch(const File *f, const u8 *bytes, u64 at, u64 len)
 }
 
 static void
-damage_bytes(const File *f, u64 step)
+damage_bytes(const File *f)
 {
     u8 *copy = malloc(f->size);
     memcpy(copy, f->bytes, f->size);
@@ -139,10 +140,10 @@ damage_bytes(const File *f, u64 step)
 
 /* Runs of `unit` bytes: lost, stale (from the other snapshot's file), swapped with the next, a copy of it. */
 static void
-damage_units(const File *f, const File *other, u64 unit, u64 step)
+damage_units(const File *f, const File *other, u64 unit, u64 every)
 {
     u8 *copy = malloc(f->size);
-    for (u64 at = 0; at + unit <= f->size; at += unit * step)
+    for (u64 at = 0; at + unit <= f->size; at += unit * every)
         for (u32 way = 0; way < 4; way++) {
             memcpy(copy, f->bytes, f->size);
             bool next = at + 2 * unit <= f->size;
@@ -163,9 +164,9 @@ damage_units(const File *f, const File *other, u64 unit, u64 step)
 }
 
 static void
-cut(const File *f, u64 step)
+cut(const File *f, u64 by)
 {
-    for (u64 size = 0; size < f->size; size += step) {
+    for (u64 size = 0; size < f->size; size += by) {
         write_file(f, f->bytes, size);
         judge("cut", size);
     }
@@ -207,8 +208,8 @@ change_head(const File *f, u32 at, u64 value)
 static void
 torture(const File *toc, const File *data, const File *other_toc, const File *other_data)
 {
-    damage_bytes(toc, full ? 1 : 97);
-    damage_bytes(data, full ? 1 : 97);
+    damage_bytes(toc);
+    damage_bytes(data);
     damage_units(data, other_data, 4096, 1);
     damage_units(toc, other_toc, 4096, 1);
     damage_units(data, other_data, 512, full ? 1 : 7);
@@ -302,6 +303,7 @@ int
 main(int argc, char **argv)
 {
     full = argc > 1 && strcmp(argv[1], "full") == 0;
+    step = full ? 1 : argc > 1 && atoi(argv[1]) > 0 ? (u64)atoi(argv[1]) : 97;
     random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 42;
     Suite *s = suite_create("snap_torture");
     TCase *c = tcase_create("snap_torture");
