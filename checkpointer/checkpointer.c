@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 enum { IO_DEPTH = 8, LOOK_EVERY_MS = 1000, NICE = 5 };
+#define REST_MAX_NS 50000000ull
 #define PAUSE_FIRST_NS 1000000000ull
 #define PAUSE_MAX_NS 60000000000ull
 
@@ -33,12 +34,24 @@ typedef struct Checkpointer {
     CheckpointerShm *told;
     u64 retry_at_ns, pause_ns; /* 0: the last one did not fail */
     u64 retired;               /* the log is removed up to here */
+    u64 paced_ns, transactions; /* when pace() returned last, and how many there were */
 } Checkpointer;
+
+/* While others commit, most of the time is theirs: a rest after each piece of work, twice as long as that took. */
+static void
+pace(Checkpointer *c)
+{
+    u64 now_ns = env->monotonic_ns(), transactions = relaxed_u64(&c->snapshots.shm->writer->transactions);
+    if (transactions != c->transactions && c->paced_ns)
+        usleep((useconds_t)(MIN(2 * (now_ns - c->paced_ns), REST_MAX_NS) / 1000));
+    c->transactions = transactions;
+    c->paced_ns = env->monotonic_ns();
+}
 
 static bool
 go_on(void *ctx)
 {
-    (void)ctx;
+    pace(ctx);
     return !proc_flag(PROC_QUIT);
 }
 
@@ -104,6 +117,7 @@ run(Checkpointer *c, bool asked)
     SnapshotReport report;
     Error err;
     u64 wish = observe_u64(&c->snapshots.shm->writer->pub_snapshot_wish);
+    c->paced_ns = 0;
     publish_u64_fenced(&c->told->pub_begun, wish); /* before the pin */
     bool ok = is_written(c, asked);
     if (!ok && (ok = snapshot_write(&c->snapshots, &report, &err))) {
@@ -145,7 +159,7 @@ open_all(Checkpointer *c, Boot *boot)
         say_fatal("the checkpointer cannot start: %s", why);
     *c = (Checkpointer){.boot = boot, .told = shm_checkpointer(&boot->shm),
                         .snapshots = {.io = io, .shm = &boot->shm, .box = shm_box(&boot->shm, boot->shm.slot_count), .dir_fd = boot->snap_dir_fd,
-                                      .database_id = boot->database_id, .go_on = go_on}};
+                                      .database_id = boot->database_id, .go_on = go_on, .ctx = c}};
     snapshot_unpin(c->snapshots.box); /* a predecessor may have died with its pin */
     while (!snapshots_open(&c->snapshots, boot->shm.writer->damaged_snapshot, &err)) {
         say_error("the snapshots' folder cannot be read: %s; it is tried again", err.message);
