@@ -47,7 +47,47 @@ root_of(const Call *c)
     return txn_root(names_session(c->names)->txn);
 }
 
+static BindContext
+bind_context(const Call *c)
+{
+    const Session *s = names_session(c->names);
+    return (BindContext){.root = root_of(c), .role_id = s->role_id, .role_name = s->role_name, .database = s->database, .source = "", .no_params = true,
+                         .format = &s->format};
+}
+
 /* ---- definitions ---- */
+
+/* The catalog keeps the form with all parentheses. */
+static bool
+node_text(Call *c)
+{
+    c->ret->str = c->args[0].str;
+    const TableDef *t = c->arg_count == 3 && c->args[2].b ? catalog_table(root_of(c), oid_arg(c, 1)) : NULL;
+    BindContext bind = bind_context(c);
+    if (t)
+        c->ret->str = sql_expression_text(c->a, &bind, t, c->args[0].str, true);
+    return true;
+}
+
+static bool
+default_text(Call *c)
+{
+    BindContext bind = bind_context(c);
+    const TableDef *t = catalog_table(root_of(c), oid_arg(c, 0));
+    ensure(t);
+    c->ret->str = sql_default_text(c->a, &bind, t, (u16)c->args[1].i32v);
+    return true;
+}
+
+static bool
+check_definition(Call *c, const TableDef *t, const CheckDef *check)
+{
+    bool pretty = c->arg_count == 2 && c->args[1].b;
+    BindContext bind = bind_context(c);
+    Str text = pretty ? sql_expression_text(c->a, &bind, t, check->text, true) : check->text;
+    return give_text(c, arena_printf(c->a, "CHECK (%.*s)%s%s", (int)text.len, text.ptr, check->no_inherit ? " NO INHERIT" : "",
+                                     check->not_valid ? " NOT VALID" : ""));
+}
 
 static const char *
 column_list(Call *c, const TableDef *t, const KeyDef *k)
@@ -87,8 +127,7 @@ constraint_definition(Call *c)
     const TableDef *t;
     const CheckDef *check = catalog_check_of_oid(root_of(c), oid_arg(c, 0), &t);
     if (check)
-        return give_text(c, arena_printf(c->a, "CHECK (%.*s)%s%s", (int)check->text.len, check->text.ptr, check->no_inherit ? " NO INHERIT" : "",
-                                         check->not_valid ? " NOT VALID" : ""));
+        return check_definition(c, t, check);
     t = catalog_key_of_oid(root_of(c), oid_arg(c, 0), &key, &constraint);
     if (!t || !constraint)
         return give_null(c);
@@ -281,7 +320,8 @@ catalog_call(const CatalogNames *n, Arena *a, u32 op, const Value *args, u32 arg
     switch ((int)op) {
     case FOP_INDEX_DEFINITION: return index_definition(&c);
     case FOP_CONSTRAINT_DEFINITION: return constraint_definition(&c);
-    case FOP_NODE_TEXT: ret->str = args[0].str; return true;
+    case FOP_NODE_TEXT: return node_text(&c);
+    case FOP_DEFAULT_TEXT: return default_text(&c);
     case FOP_FUNCTION_ARGUMENTS: return function_arguments(&c);
     case FOP_FUNCTION_RESULT: return function_result(&c);
     case FOP_RELATION_IS_VISIBLE: return relation_is_visible(&c);
@@ -298,6 +338,8 @@ catalog_call(const CatalogNames *n, Arena *a, u32 op, const Value *args, u32 arg
     case FOP_RELATION_SIZE: return relation_size(&c);
     case FOP_DATABASE_SIZE: return database_size(&c);
     case FOP_SIZE_PRETTY: return size_pretty(&c);
+    case FOP_QUOTE_IDENT: ret->str = names_quote(a, args[0].str); return true;
+    case FOP_DATABASE_ENCODING: return give_text(&c, "UTF8");
     case FOP_TABLESPACE_LOCATION: return give_text(&c, "");
     default: return give_null(&c); /* FOP_NOTHING_KNOWN */
     }

@@ -97,13 +97,15 @@ bool
 names_split(const CatalogNames *n, Arena *a, Str in, Str parts[2], u32 *ret_count, Error *err)
 {
     const char *at = in.ptr, *end = in.ptr + in.len;
-    Str all[3];
+    Str all[3], part;
     u32 count = 0;
     for (;; at++) {
         while (at < end && isspace((u8)*at))
             at++;
-        if (count == COUNT_OF(all) || !take_part(a, &at, end, &all[count]))
+        if (!take_part(a, &at, end, &part))
             return error_set(err, ERR_INVALID_NAME, "invalid name syntax");
+        if (count < COUNT_OF(all))
+            all[count] = part;
         count++;
         while (at < end && isspace((u8)*at))
             at++;
@@ -112,6 +114,8 @@ names_split(const CatalogNames *n, Arena *a, Str in, Str parts[2], u32 *ret_coun
         if (*at != '.')
             return error_set(err, ERR_INVALID_NAME, "invalid name syntax");
     }
+    if (count > COUNT_OF(all))
+        return error_set(err, ERR_SYNTAX_ERROR, "improper relation name (too many dotted names): %.*s", (int)in.len, in.ptr);
     if (count == 3 && !str_eq(all[0], str_of(names_session(n)->database)))
         return error_set(err, ERR_FEATURE_NOT_SUPPORTED, "cross-database references are not implemented: \"%.*s\"", (int)in.len, in.ptr);
     *ret_count = MIN(count, 2u);
@@ -264,6 +268,8 @@ read_type(Arena *a, Str in, u32 *ret, Error *err)
     if (name.len > prefix.len && memcmp(name.ptr, prefix.ptr, prefix.len) == 0)
         name = (Str){name.ptr + prefix.len, name.len - prefix.len};
     TypeId t = TYPE_INVALID;
+    if (!name.len && !quoted)
+        return error_set(err, ERR_SYNTAX_ERROR, "invalid type name \"%.*s\"", (int)in.len, in.ptr);
     if (quoted && str_eq(name, STR_LIT("char")))
         t = TYPE_CHAR;
     else if (str_eq(name, STR_LIT("char")))
@@ -339,16 +345,24 @@ read_function_with_types(const CatalogNames *n, Arena *a, Str in, u32 *ret, Erro
 
 /* Names that several functions have are written with their schema: so PostgreSQL says that the name alone would not do. */
 static bool
-write_function(u32 oid, bool with_types, ByteBuf *to)
+write_function(u32 oid, ByteBuf *to)
+{
+    const char *name = proc_name(oid);
+    if (!name)
+        return false;
+    if (!proc_is_only_one(name))
+        buf_str(to, "pg_catalog.");
+    put_quoted(to, str_of(name));
+    return true;
+}
+
+static bool
+write_function_with_types(u32 oid, ByteBuf *to)
 {
     ProcFacts p;
     if (!proc_find(oid, &p))
         return false;
-    if (!with_types && !proc_is_only_one(p.name))
-        buf_str(to, "pg_catalog.");
     put_quoted(to, str_of(p.name));
-    if (!with_types)
-        return true;
     buf_u8(to, '(');
     for (u32 i = 0; i < p.arg_count; i++)
         buf_printf(to, "%s%s", i ? "," : "", type_name(type_from_oid(p.args[i])));
@@ -393,8 +407,9 @@ write_named(const CatalogNames *n, TypeId t, u32 oid, ByteBuf *to)
     case TYPE_REGCLASS:
         return write_relation(n, oid, to);
     case TYPE_REGPROC:
+        return write_function(oid, to);
     case TYPE_REGPROCEDURE:
-        return write_function(oid, t == TYPE_REGPROCEDURE, to);
+        return write_function_with_types(oid, to);
     case TYPE_REGTYPE: {
         TypeId type = type_from_oid(oid);
         if (type)

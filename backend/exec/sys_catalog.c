@@ -9,7 +9,7 @@
 
 #include "common/base/bytes.h"
 
-enum { AM_HEAP = 2, AM_BTREE = 403, NO_TYPE = 0, CLASS_RELPAGES = 9 };
+enum { AM_HEAP = 2, AM_BTREE = 403, NO_TYPE = 0, CLASS_RELPAGES = 9, ATTRDEF_ADBIN = 3 };
 
 /* ---- walking ---- */
 
@@ -213,16 +213,30 @@ system_rows_ATTRIBUTE(SystemRows *r)
     each_table(r, attribute_rows_of);
 }
 
+static Str
+default_text(SystemRows *r, const TableDef *t, u16 column)
+{
+    const CatalogNames *names = r->exec->ctx->env.format->catalog;
+    Value args[] = {{.type = TYPE_OID, .typmod = -1, .i64v = t->table_id}, {.type = TYPE_INT4, .typmod = -1, .i32v = column}}, v = {.type = TYPE_TEXT};
+    Error err;
+    if (!names)
+        return t->columns[column].default_text;
+    CHECKED(names->call(names, r->arena, FOP_DEFAULT_TEXT, args, 2, &v, &err), &err);
+    return v.str;
+}
+
 static void
 default_rows_of(SystemRows *r, const TableDef *t)
 {
+    bool wanted = system_wants(r, ATTRDEF_ADBIN);
     for (u16 i = 0; i < t->column_count; i++) {
         if (!t->columns[i].default_text.len)
             continue;
         system_int(r, catalog_default_oid(t->table_id, i));
         system_int(r, t->table_id);
         system_int(r, i + 1);
-        system_text(r, t->columns[i].default_text);
+        if (wanted)
+            system_text(r, default_text(r, t, i));
         system_end_row(r);
     }
 }

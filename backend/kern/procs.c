@@ -126,15 +126,27 @@ proc_find(u32 oid, ProcFacts *ret)
     return false;
 }
 
+const char *
+proc_name(u32 oid)
+{
+    for (u32 i = 0; i < COUNT_OF(SYSTEM_PROCS); i++)
+        if (SYSTEM_PROCS[i].oid == oid)
+            return SYSTEM_PROCS[i].name;
+    for (u32 i = 0; i < COUNT_OF(OIDS); i++)
+        if (OIDS[i].oid == oid)
+            return OIDS[i].name;
+    return NULL;
+}
+
 bool
 proc_is_only_one(const char *name)
 {
-    u32 found = 0;
-    for (u32 i = 0; i < COUNT_OF(SYSTEM_PROCS); i++)
-        found += strcmp(SYSTEM_PROCS[i].name, name) == 0;
     const ProcOid *row = bsearch(name, OIDS, COUNT_OF(OIDS), sizeof *OIDS, compare_name);
     bool beside = row && ((row > OIDS && strcmp(row[-1].name, name) == 0) || (row + 1 < OIDS + COUNT_OF(OIDS) && strcmp(row[1].name, name) == 0));
-    return found + (row ? 1 + beside : 0) == 1;
+    u32 found = row ? 1 + beside : 0;
+    for (u32 i = 0; i < COUNT_OF(SYSTEM_PROCS); i++)
+        found += strcmp(SYSTEM_PROCS[i].name, name) == 0 && !(row && row->oid == SYSTEM_PROCS[i].oid);
+    return found == 1;
 }
 
 Str

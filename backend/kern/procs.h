@@ -24,6 +24,8 @@ u32 proc_count(void);
 ProcFacts proc_at(u32 i);
 /* By oid; false: there is none. */
 bool proc_find(u32 oid, ProcFacts *ret);
+/* That of a function of PostgreSQL's, also of one that is not here: operators and casts are made of them. NULL: there is none. */
+const char *proc_name(u32 oid);
 /* No other function has the name. */
 bool proc_is_only_one(const char *name);
 /* "integer, text": the arguments as format_type() writes them, apart by `separator`. */

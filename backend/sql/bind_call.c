@@ -363,11 +363,6 @@ refuse_later_function(Binder *b, const AExpr *call, Str name)
         "nextval",
         "num_nonnulls",
         "num_nulls",
-        "obj_description",
-        "pg_advisory_lock",
-        "pg_get_expr",
-        "pg_typeof",
-        "quote_ident",
         "row_to_json",
         "setval",
         "to_json",
@@ -464,6 +459,16 @@ concat_argument(Binder *b, BExpr *e)
     return c;
 }
 
+/* pg_typeof(): known here. */
+static BExpr *
+type_of(Binder *b, const BExpr *e)
+{
+    BExpr *c = bind_const_null(b, TYPE_REGTYPE, e->position);
+    c->value.is_null = false;
+    c->value.i64v = type_oid(e->type);
+    return c;
+}
+
 /* concat and concat_ws take any number of arguments of any type. NULL: it is neither. */
 static BExpr *
 call_concat(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, BExpr **args, u32 n)
@@ -524,7 +529,7 @@ bind_call(Scope *s, const AExpr *call)
     if (!count)
         refuse_later_function(b, call, name);
     bind_refuse_argument_forms(b, call);
-    BExpr *e = call_concat(b, call, rows, count, args, n);
+    BExpr *e = n == 1 && str_eq(name, STR_LIT("pg_typeof")) ? type_of(b, args[0]) : call_concat(b, call, rows, count, args, n);
     if (e) {
         refuse_aggregate_clauses(b, call);
         return e;

@@ -44,6 +44,9 @@ bind_table(Binder *b, const AName *n)
     const TableDef *t = bind_find_table(b, n);
     if (t)
         return t;
+    const TableDef *s = n->count <= 3 ? system_find_table(n->count > 1 ? n->parts[n->count - 2] : STR_LIT("pg_catalog"), n->parts[n->count - 1]) : NULL;
+    if (s)
+        bind_fail(b, n->at, ERR_INSUFFICIENT_PRIVILEGE, "permission denied: \"%.*s\" is a system catalog", (int)s->name.len, s->name.ptr);
     refuse_later_relation(b, n);
     Error err;
     error_set(&err, ERR_UNDEFINED_TABLE, "relation \"%s\" does not exist", bind_name_text(b, n));

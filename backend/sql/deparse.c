@@ -8,6 +8,60 @@
 
 static void put(const Deparse *d, const BExpr *e);
 
+/* ---- parentheses ---- */
+
+static char
+arithmetic(const BExpr *e)
+{
+    const FuncDef *f = e->kind == BX_FUNC ? func_def(e->func) : NULL;
+    return f && f->is_operator && e->arg_count == 2 && strchr("+-*/%", f->name[0]) && !f->name[1] ? f->name[0] : 0;
+}
+
+static bool
+is_operator(const BExpr *e)
+{
+    return e->kind == BX_FUNC && func_def(e->func)->is_operator;
+}
+
+/* Needs none below its parent: PostgreSQL's rules for what binds tighter, which knows + - * / % only. */
+static bool
+stands_alone(const Deparse *d)
+{
+    const BExpr *e = d->self, *parent = d->parent;
+    if (!parent)
+        return true;
+    if (e->kind == BX_IN || e->kind == BX_ANY)
+        return false;
+    bool bool_parent = parent->kind == BX_AND || parent->kind == BX_OR || parent->kind == BX_NOT;
+    if (e->kind == BX_AND || e->kind == BX_NOT || e->kind == BX_OR)
+        return bool_parent ? parent->kind == BX_OR || (parent->kind == BX_AND && e->kind != BX_OR) : parent->kind != BX_CAST && !is_operator(parent);
+    if (is_operator(parent)) {
+        char op = arithmetic(e), above = arithmetic(parent);
+        if (!op || !above)
+            return false;
+        bool low = op == '+' || op == '-', low_above = above == '+' || above == '-';
+        return low == low_above ? parent->args[0] == e : low_above;
+    }
+    return parent->kind != BX_CAST && parent->kind != BX_IS_NULL && parent->kind != BX_IS_BOOL && parent->kind != BX_DISTINCT && parent->kind != BX_IN &&
+           parent->kind != BX_ANY;
+}
+
+static void
+put_open(const Deparse *d)
+{
+    if (!d->pretty || !stands_alone(d))
+        buf_u8(d->to, '(');
+}
+
+static void
+put_close(const Deparse *d)
+{
+    if (!d->pretty || !stands_alone(d))
+        buf_u8(d->to, ')');
+}
+
+/* ---- nodes ---- */
+
 static void
 put_list(const Deparse *d, const BExpr *e, u32 first, const char *between)
 {
@@ -121,7 +175,7 @@ put_func(const Deparse *d, const BExpr *e)
         buf_u8(d->to, ')');
         return;
     }
-    buf_u8(d->to, '(');
+    put_open(d);
     if (e->arg_count == 1) {
         buf_printf(d->to, "%s ", f->name);
         put(d, e->args[0]);
@@ -130,7 +184,7 @@ put_func(const Deparse *d, const BExpr *e)
         buf_printf(d->to, " %s ", f->name);
         put(d, e->args[1]);
     }
-    buf_u8(d->to, ')');
+    put_close(d);
 }
 
 static void
@@ -201,27 +255,29 @@ is_varchar_list(const BExpr *e)
 static void
 put_varchar_list(const Deparse *d, const BExpr *e)
 {
-    buf_printf(d->to, " %s ((ARRAY[", e->negated ? "<> ALL" : "= ANY");
+    buf_printf(d->to, " %s (%sARRAY[", e->negated ? "<> ALL" : "= ANY", d->pretty ? "" : "(");
     for (u32 i = 1; i < e->arg_count; i++) {
         Str s = (e->args[i]->kind == BX_CAST ? e->args[i]->args[0] : e->args[i])->value.str;
         buf_str(d->to, i > 1 ? ", " : "");
         put_quoted(d->to, s.ptr, s.len);
         buf_str(d->to, "::character varying");
     }
-    buf_str(d->to, "])::text[]))");
+    buf_str(d->to, d->pretty ? "]::text[])" : "])::text[])");
 }
 
 static void
 put_test(const Deparse *d, const BExpr *e)
 {
     if (d->short_lists && is_varchar_list(e)) {
-        buf_u8(d->to, '(');
+        put_open(d);
         put(d, e->args[0]);
         put_varchar_list(d, e);
+        put_close(d);
         return;
     }
     bool not_distinct = e->kind == BX_DISTINCT && e->negated;
-    buf_str(d->to, not_distinct ? "(NOT (" : "(");
+    put_open(d);
+    buf_str(d->to, not_distinct ? d->pretty ? "NOT " : "NOT (" : "");
     put(d, e->args[0]);
     if (e->kind == BX_IS_NULL)
         buf_str(d->to, e->negated ? " IS NOT NULL" : " IS NULL");
@@ -235,7 +291,8 @@ put_test(const Deparse *d, const BExpr *e)
         put_list(d, e, 1, ", ");
         buf_str(d->to, "])");
     }
-    buf_str(d->to, not_distinct ? "))" : ")");
+    buf_str(d->to, not_distinct && !d->pretty ? ")" : "");
+    put_close(d);
 }
 
 static void
@@ -266,8 +323,12 @@ put_subscript(const Deparse *d, const BExpr *e)
 }
 
 static void
-put(const Deparse *d, const BExpr *e)
+put(const Deparse *above, const BExpr *e)
 {
+    Deparse own = *above;
+    const Deparse *d = &own;
+    own.parent = above->self;
+    own.self = e;
     switch (e->kind) {
     case BX_CONST: put_const(d, e); return;
     case BX_PARAM:
@@ -276,20 +337,21 @@ put(const Deparse *d, const BExpr *e)
     case BX_COLUMN: put_column(d, e); return;
     case BX_FUNC: put_func(d, e); return;
     case BX_CAST:
-        buf_u8(d->to, '(');
+        buf_str(d->to, d->pretty ? "" : "(");
         put(d, e->args[0]);
-        buf_printf(d->to, ")::%s", type_format(d->arena, e->type, e->typmod));
+        buf_printf(d->to, "%s::%s", d->pretty ? "" : ")", type_format(d->arena, e->type, e->typmod));
         return;
     case BX_AND:
     case BX_OR:
-        buf_u8(d->to, '(');
+        put_open(d);
         put_list(d, e, 0, e->kind == BX_AND ? " AND " : " OR ");
-        buf_u8(d->to, ')');
+        put_close(d);
         return;
     case BX_NOT:
-        buf_str(d->to, "(NOT ");
+        put_open(d);
+        buf_str(d->to, "NOT ");
         put(d, e->args[0]);
-        buf_u8(d->to, ')');
+        put_close(d);
         return;
     case BX_IS_NULL: case BX_IS_BOOL: case BX_DISTINCT: case BX_IN: put_test(d, e); return;
     case BX_CASE: put_case(d, e); return;
@@ -307,11 +369,12 @@ put(const Deparse *d, const BExpr *e)
         return;
     case BX_SUBSCRIPT: put_subscript(d, e); return;
     case BX_ANY:
-        buf_u8(d->to, '(');
+        put_open(d);
         put(d, e->args[0]);
         buf_printf(d->to, " %s %s (", func_def(e->func)->name, e->negated ? "ALL" : "ANY");
         put(d, e->args[1]);
-        buf_str(d->to, "))");
+        buf_u8(d->to, ')');
+        put_close(d);
         return;
     case BX_ITEM: return; /* below BX_ANY only */
     case BX_WINDOW: buf_printf(d->to, "window %u", e->index + 1); return;

@@ -13,6 +13,8 @@ typedef struct Deparse {
     ByteBuf *to;
     const BQuery *query; /* whose relations, groups and aggregates are meant; NULL: numbers instead of names */
     bool exact;          /* constants say their type where the parser would take another one; else bigint and smallint do not: the planner makes those */
+    bool pretty;         /* no parentheses where PostgreSQL's pretty form has none */
+    const BExpr *self, *parent; /* deparse.c's: the node at hand and the one above it */
     bool short_lists;    /* varchar IN ('a', 'b') as PostgreSQL shows it, which is not what it becomes when it is bound again, but means the same */
 } Deparse;
 

@@ -53,6 +53,10 @@ typedef struct BindContext {
     const TypeFormat *format; /* for literals that depend on the time zone */
 } BindContext;
 
+/* A column's DEFAULT, and an expression over a table that the catalog keeps, as pg_get_expr() writes them. */
+Str sql_default_text(Arena *a, const BindContext *ctx, const TableDef *t, u16 column);
+Str sql_expression_text(Arena *a, const BindContext *ctx, const TableDef *t, Str text, bool pretty);
+
 /* Throws with position. The result lives in a. */
 BStmt *sql_bind(Arena *a, const BindContext *ctx, const ParsedStmt *stmt);
 /* The types that PREPARE declares; TYPE_INVALID = infer. */

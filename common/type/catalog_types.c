@@ -85,7 +85,11 @@ tid_in(Str in, i64 *ret, Error *err)
     u64 block, offset;
     while (at < stop && is_space(*at))
         at++;
-    if (at >= stop || *at++ != '(' || !tid_part(&at, stop, ',', UINT32_MAX, &block) || !tid_part(&at, stop, ')', UINT16_MAX, &offset))
+    if (at >= stop || *at++ != '(')
+        return bad_syntax(err, TYPE_TID, in);
+    while (at < stop && is_space(*at))
+        at++;
+    if (!tid_part(&at, stop, ',', UINT32_MAX, &block) || !tid_part(&at, stop, ')', UINT16_MAX, &offset))
         return bad_syntax(err, TYPE_TID, in);
     *ret = (i64)(block << 16 | offset);
     return true;
