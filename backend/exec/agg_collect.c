@@ -173,11 +173,13 @@ gather_rows(Gathered *g, AggLocal **locals, u32 local_count, u32 call)
 {
     Exec *e = g->agg->exec;
     RowStore **stores = ARENA_ARRAY(e->arena, RowStore *, MAX(e->worker_count, 1u));
+    g->direct = fold_direct(e, g->call->fold);
+    if (!local_count) /* no row at all */
+        return;
     find_runs(g, locals, local_count, call);
     for (u32 i = 0; i < local_count; i++)
         stores[locals[i]->worker->index] = &locals[i]->collected[call].store;
     rows_flatten(e, stores, e->worker_count, locals[0]->collected[call].store.types, g->call->fold->column_count + 1, &g->rows);
-    g->direct = fold_direct(e, g->call->fold);
 }
 
 /* ---- folding ---- */
@@ -295,8 +297,6 @@ collect_finish(Agg *a, AggLocal **locals, u32 local_count, u64 *const *maps, con
     Exec *e = a->exec;
     u32 *set_first = ARENA_ARRAY(e->arena, u32, set_count);
     u32 groups = 0;
-    if (!local_count)
-        return;
     for (u32 s = 0; s < set_count; s++) {
         set_first[s] = groups;
         groups += sets[s].table->count;

@@ -121,6 +121,15 @@ sort_listed_rows(Exec *e, const Vec *columns, const PlanSortKey *keys, u32 key_c
     sort_rows(&s, rows);
 }
 
+u64
+sort_ties_end(const SortOrder *o, const u32 *rows, u64 end, u64 total)
+{
+    u64 last = end;
+    while (last && end < total && sort_compare_keys(o, rows[last - 1], rows[end]) == 0)
+        end++;
+    return end;
+}
+
 Source *
 sort_source(Exec *e, const PlanNode *n)
 {
@@ -130,6 +139,9 @@ sort_source(Exec *e, const PlanNode *n)
         return topn_source(e, n, limit, offset);
     RowFlat *rows = rows_of(e, n->left);
     u32 *order = sort_flat_rows(e, rows, n->sort.keys, n->sort.key_count);
-    u64 skip = MIN(offset, rows->row_count);
-    return rows_source(e, n, rows, order + skip, MIN(limit, rows->row_count - skip));
+    SortOrder o = {n->sort.keys, n->sort.key_count, rows->columns, false};
+    u64 skip = MIN(offset, rows->row_count), count = MIN(limit, rows->row_count - skip);
+    if (n->sort.with_ties)
+        count = sort_ties_end(&o, order, skip + count, rows->row_count) - skip;
+    return rows_source(e, n, rows, order + skip, count);
 }

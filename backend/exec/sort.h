@@ -37,6 +37,9 @@ void sort_merge(const SortOrder *o, const SortItem *a, u64 a_count, const SortIt
 /* Bring the n smallest to the front, in any order. */
 void sort_select(const SortOrder *o, SortItem *items, u64 count, u64 n);
 
+/* How many of `total` sorted rows come, of which `end` are wanted: those that equal the last of these in all keys, too. */
+u64 sort_ties_end(const SortOrder *o, const u32 *rows, u64 end, u64 total);
+
 Source *topn_source(Exec *e, const PlanNode *n, u64 limit, u64 offset);
 
 #endif

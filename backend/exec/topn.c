@@ -60,11 +60,16 @@ prune(TopN *t, TopLocal *l)
     sort_select(&o, l->items, l->count, t->wanted);
     u64 worst = 0;
     u8 *keep = l->keep;
+    u32 last = l->items[0].row;
     memset(keep, 0, l->count);
     for (u64 i = 0; i < t->wanted; i++) {
         worst = MAX(worst, l->items[i].image);
         keep[l->items[i].row] = 1;
+        if (sort_compare_keys(&o, last, l->items[i].row) < 0)
+            last = l->items[i].row;
     }
+    for (u64 i = t->wanted; t->node->sort.with_ties && i < l->count; i++)
+        keep[l->items[i].row] = l->items[i].image == worst && sort_compare_keys(&o, last, l->items[i].row) == 0;
     u64 to = 0;
     for (u64 i = 0; i < l->count; i++) {
         if (!keep[i])
@@ -81,6 +86,22 @@ prune(TopN *t, TopLocal *l)
     u64 seen = relaxed_u64(&t->bound.worst);
     while (worst < seen && !swap_if_u64(&t->bound.worst, &seen, worst))
         ;
+}
+
+/* So many ties that pruning does not make room. */
+static void
+grow(const TopN *t, TopLocal *l, Worker *w)
+{
+    u64 wanted = l->capacity * 2;
+    for (u32 c = 0; c < t->node->left->slot_count; c++) {
+        Vec *v = &l->columns[c];
+        u32 width = phys_width(v->phys);
+        v->data = exec_grow(w, v->data, l->capacity * width, wanted * width);
+        v->null_mask = exec_grow(w, v->null_mask, l->capacity, wanted);
+    }
+    l->items = exec_grow(w, l->items, l->capacity * sizeof *l->items, wanted * sizeof *l->items);
+    l->keep = exec_grow(w, l->keep, l->capacity, wanted);
+    l->capacity = wanted;
 }
 
 static void
@@ -124,6 +145,8 @@ top_push(Op *op, void *state, Worker *w, Batch *b)
     append(t, l, w, b, passed);
     if (l->count + VEC_SIZE > l->capacity)
         prune(t, l);
+    if (l->count + VEC_SIZE > l->capacity)
+        grow(t, l, w);
 }
 
 /* All threads' rows in one run of arrays. */
@@ -183,6 +206,8 @@ topn_source(Exec *e, const PlanNode *n, u64 limit, u64 offset)
     u32 *order = exec_alloc(w, rows->row_count * sizeof *order);
     for (u64 i = 0; i < rows->row_count; i++)
         order[i] = items[i].row;
-    u64 skip = MIN(offset, rows->row_count);
-    return rows_source(e, n, rows, order + skip, MIN(limit, rows->row_count - skip));
+    u64 skip = MIN(offset, rows->row_count), count = MIN(limit, rows->row_count - skip);
+    if (n->sort.with_ties)
+        count = sort_ties_end(&o, order, skip + count, rows->row_count) - skip;
+    return rows_source(e, n, rows, order + skip, count);
 }

@@ -2,30 +2,13 @@
  * window.c
  *    Window functions: all rows are kept and sorted by partition and order; the calls then walk each partition's rows in that order.
  *
- * Positions are places in the sorted order. A frame is a range of positions. Aggregates over frames that begin with the partition go on with one
+ * Positions are places in the sorted order. A frame is a range of positions (window_frame.c). Aggregates over frames that begin with the partition go on with one
  * state as the frame's end moves; other frames are summed afresh when they differ from the row's before. Rows that FILTER refuses count as NULL
  * arguments, which no aggregate minds. Results stand at the rows' own numbers, so that they are read in order like any other column.
  * Runs in the session's thread, but for the sort. Fails by throwing: overflow, bad offsets, no memory.
  */
 #include "backend/exec/agg_fold.h"
-#include "backend/exec/sort.h"
-
-typedef struct Frame {
-    i64 start, end; /* positions; end is behind the last one */
-} Frame;
-
-typedef struct Window {
-    Exec *exec;
-    const PlanNode *node;
-    const PlanWindow *plan;
-    RowFlat *rows;
-    u32 *order;
-    i64 count;
-    /* of the partition in work */
-    i64 first, end;          /* its positions */
-    i64 *peer_first, *peer_end; /* a position: its peers */
-    i64 start_offset, end_offset;
-} Window;
+#include "backend/exec/window.h"
 
 /* ---- rows in order ---- */
 
@@ -80,92 +63,6 @@ slice_of(const Vec *v, i64 first)
     s.data = (u8 *)s.data + (u64)first * phys_width(s.phys);
     s.null_mask += first;
     return s;
-}
-
-/* ---- frames ---- */
-
-static i64
-offset_value(Exec *e, const BExpr *x, const char *which)
-{
-    if (!x)
-        return 0;
-    Value v = plan_value(e->arena, x, &e->ctx->env);
-    if (v.is_null)
-        err_throw(ERR_NULL_NOT_ALLOWED, "frame %s offset must not be null", which);
-    if (v.i64v < 0)
-        err_throw(ERR_INVALID_PRECEDING_OR_FOLLOWING_SIZE, "frame %s offset must not be negative", which);
-    return v.i64v;
-}
-
-/* `by` groups of peers from position `at` on (negative: back); the group's first position, limited to the partition. */
-static i64
-move_groups(const Window *w, i64 at, i64 by)
-{
-    i64 group = w->peer_first[at];
-    for (; by < 0 && group > w->first; by++)
-        group = w->peer_first[group - 1];
-    if (by < 0)
-        return w->first - 1;
-    for (; by > 0 && group < w->end; by--)
-        group = w->peer_end[group];
-    return group;
-}
-
-static i64
-clamp(const Window *w, i64 at)
-{
-    return at < w->first ? w->first : at > w->end ? w->end : at;
-}
-
-/* Offsets beyond any partition must not overflow. */
-static i64
-near(const Window *w, i64 at, i64 offset, bool back)
-{
-    i64 o = MIN(offset, w->count);
-    return back ? at - o : at + o;
-}
-
-static i64
-frame_start(const Window *w, i64 at)
-{
-    const BWindow *b = w->plan->bound;
-    switch (b->start) {
-    case FRAME_UNBOUNDED_PRECEDING: return w->first;
-    case FRAME_CURRENT: return b->mode == FRAME_ROWS ? at : w->peer_first[at];
-    case FRAME_PRECEDING:
-    case FRAME_FOLLOWING: break;
-    case FRAME_UNBOUNDED_FOLLOWING: return w->end;
-    }
-    bool back = b->start == FRAME_PRECEDING;
-    if (b->mode == FRAME_ROWS)
-        return clamp(w, near(w, at, w->start_offset, back));
-    return clamp(w, move_groups(w, at, near(w, 0, w->start_offset, back)));
-}
-
-static i64
-frame_end(const Window *w, i64 at)
-{
-    const BWindow *b = w->plan->bound;
-    switch (b->end) {
-    case FRAME_UNBOUNDED_FOLLOWING: return w->end;
-    case FRAME_CURRENT: return b->mode == FRAME_ROWS ? at + 1 : w->peer_end[at];
-    case FRAME_PRECEDING:
-    case FRAME_FOLLOWING: break;
-    case FRAME_UNBOUNDED_PRECEDING: return w->first;
-    }
-    bool back = b->end == FRAME_PRECEDING;
-    if (b->mode == FRAME_ROWS)
-        return clamp(w, near(w, at, w->end_offset, back) + 1);
-    i64 group = move_groups(w, at, near(w, 0, w->end_offset, back));
-    return group < w->first ? w->first : group >= w->end ? w->end : w->peer_end[group];
-}
-
-static Frame
-frame_at(const Window *w, i64 at)
-{
-    Frame f = {frame_start(w, at), frame_end(w, at)};
-    f.end = MAX(f.start, f.end);
-    return f;
 }
 
 /* ---- results ---- */
@@ -255,18 +152,17 @@ frame_rows(const Window *w, const BWinCall *b, const Vec *args, Vec *to)
 {
     for (i64 at = w->first; at < w->end; at++) {
         u32 row = w->order[at];
-        Frame f = frame_at(w, at);
-        i64 from = f.start;
-        if (b->kind == BWIN_LAST_VALUE)
-            from = f.end - 1;
+        FramePieces f = frame_pieces(w, at);
+        i64 n = b->kind == BWIN_LAST_VALUE ? -1 : 1;
+        bool none = false;
         if (b->kind == BWIN_NTH_VALUE) {
-            bool null = VEC_NULL(&args[1], at);
-            i32 n = null ? 1 : ((const i32 *)args[1].data)[at];
+            none = VEC_NULL(&args[1], at);
+            n = none ? 1 : ((const i32 *)args[1].data)[at];
             if (n <= 0)
                 err_throw(ERR_INVALID_ARGUMENT_FOR_NTH_VALUE, "argument of nth_value must be greater than zero");
-            from = null ? f.end : f.start + n - 1;
         }
-        if (from >= f.start && from < f.end)
+        i64 from = none ? -1 : frame_position(&f, n);
+        if (from >= 0)
             copy_value(to, row, &args[0], from);
         else
             set_null(to, row);
@@ -298,14 +194,17 @@ aggregate_rows(const Window *w, const PlanWinCall *c, const Vec *arg, u8 *state,
     u8 null = 0;
     one.data = value;
     one.null_mask = &null;
+    bool exclude = w->plan->bound->exclude != EXCLUDE_NONE;
     for (i64 at = w->first; at < w->end; at++) {
         Frame f = frame_at(w, at);
-        if (f.start != have.start || f.end < have.end) {
+        if (exclude || f.start != have.start || f.end < have.end) {
+            FramePieces p = frame_pieces(w, at);
             memset(state, 0, c->kernel.state_bytes);
-            add_range(c, state, arg, f.start, f.end);
+            for (u32 i = 0; i < p.count; i++)
+                add_range(c, state, arg, p.at[i].start, p.at[i].end);
         } else if (f.end > have.end)
             add_range(c, state, arg, have.end, f.end);
-        if (f.start != have.start || f.end != have.end)
+        if (exclude || f.start != have.start || f.end != have.end)
             agg_finish_error(c->kernel.finish(state, c->kernel.state_bytes, 0, 1, arg ? arg->scale : 0, &one), slot);
         have = f;
         copy_value(to, w->order[at], &one, 0);
@@ -329,11 +228,13 @@ fold_frames(const Window *w, const PlanWinCall *c, u8 *state, const PlanSlot *sl
     u32 *rows = exec_alloc(worker, (u64)(w->end - w->first) * sizeof *rows);
     for (i64 at = w->first; at < w->end; at++) {
         Frame f = frame_at(w, at);
-        if (f.start != have.start || f.end != have.end) {
+        if (w->plan->bound->exclude != EXCLUDE_NONE || f.start != have.start || f.end != have.end) {
             FoldRows r = {columns, rows, 0, NULL};
-            for (i64 i = f.start; i < f.end; i++)
-                if (!filter || (!VEC_NULL(filter, w->order[i]) && ((const u8 *)filter->data)[w->order[i]]))
-                    rows[r.count++] = w->order[i];
+            FramePieces p = frame_pieces(w, at);
+            for (u32 k = 0; k < p.count; k++)
+                for (i64 i = p.at[k].start; i < p.at[k].end; i++)
+                    if (!filter || (!VEC_NULL(filter, w->order[i]) && ((const u8 *)filter->data)[w->order[i]]))
+                        rows[r.count++] = w->order[i];
             memset(state, 0, c->kernel.state_bytes);
             fold_rows(worker, agg_def(c->bound->agg)->op, c->fold, &c->kernel, &r, state);
             agg_finish_error(c->kernel.finish(state, c->kernel.state_bytes, 0, 1, 0, &one), slot);
@@ -399,6 +300,7 @@ run_call(Window *w, const PlanWinCall *c, const PlanSlot *slot, const i64 *parti
     for (u64 p = 0; p < partition_count; p++) {
         w->first = partitions[p];
         w->end = partitions[p + 1];
+        frame_partition(w);
         worker_check(worker);
         switch (b->kind) {
         case BWIN_AGGREGATE:
@@ -453,8 +355,7 @@ window_source(Exec *e, const PlanNode *n)
     u32 own = n->left->slot_count;
     *w = (Window){.exec = e, .node = n, .plan = &n->window, .rows = rows_of(e, n->left)};
     w->count = (i64)w->rows->row_count;
-    w->start_offset = offset_value(e, n->window.bound->start_offset, "starting");
-    w->end_offset = offset_value(e, n->window.bound->end_offset, "ending");
+    frame_open(w);
     make_order(w);
     i64 *partitions = find_partitions(w, &partition_count);
     w->peer_first = exec_alloc(worker, (u64)w->count * sizeof *w->peer_first);

@@ -167,6 +167,7 @@ typedef struct PlanSort {
     u32 key_count;
     PlanSortKey *keys;
     const BExpr *limit, *offset; /* TOPN, LIMIT */
+    bool with_ties;              /* TOPN: rows that equal the last one in all keys come, too */
 } PlanSort;
 
 /* Columns are those of the input. */

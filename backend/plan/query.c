@@ -446,6 +446,7 @@ set_limit(const BQuery *q, PlanNode *n)
 {
     n->sort.limit = q->limit;
     n->sort.offset = q->offset;
+    n->sort.with_ties = q->with_ties;
     n->rows = n->left->rows;
     if (q->limit && q->limit->kind == BX_CONST && !q->limit->value.is_null)
         n->rows = MAX(0, MIN(n->rows, (double)q->limit->value.i64v));

@@ -95,7 +95,7 @@ typedef struct AWindow {
     BFrameMode mode;
     BFrameBound start, end;
     AExpr *start_offset, *end_offset;
-    const char *exclude; /* EXCLUDE CURRENT ROW, …; NULL: none */
+    BFrameExclude exclude;
 } AWindow;
 
 /* What a call has besides its arguments. */

@@ -270,6 +270,8 @@ NORETURN void suggest_column(Scope *s, Str table, Str column, u32 at);
 /* ---- bind_query.c, bind_group.c ---- */
 /* resolve_unknowns: outputs whose type is still unknown become text (not in the source of INSERT, which knows better). */
 BQuery *bind_query(Binder *b, const ASelect *sel, bool resolve_unknowns);
+/* 42P10: LIMIT and the like have no columns in their arguments. */
+void bind_refuse_columns(const BExpr *e, const char *construct);
 void bind_order_direction(Binder *b, const AOrder *o, BOrder *to);
 /* The select list, stars expanded, as BTarget. */
 void bind_target_list(Scope *s, const PtrList *list, PtrList *targets);
@@ -299,6 +301,8 @@ NsItem *bind_add_named(Scope *s, BRel *rel, const AAlias *alias, u16 *ret_rel);
 /* Adds a relation with a name for its columns. */
 NsItem *bind_add_rel(Scope *s, BRel *rel, const TableDef *t, u16 *ret_rel);
 BExpr *bind_limit(Scope *s, const AExpr *e, const char *construct, BindPlace place);
+/* Does LIMIT let ties in? 2201W when it is NULL then. */
+bool bind_ties(const ASelect *sel, const BExpr *limit);
 
 /* ---- bind_lock.c ---- */
 /* FOR UPDATE and its kin, once the clauses of the query are bound. */

@@ -16,8 +16,8 @@ refuse_clauses(Binder *b, const ASelect *sel)
         bind_fail(b, sel->right->into_at, ERR_SYNTAX_ERROR, "INTO is only allowed on first SELECT of UNION/INTERSECT/EXCEPT");
     if (sel->into)
         bind_fail(b, sel->into_at, ERR_SYNTAX_ERROR, "SELECT ... INTO is not allowed here");
-    if (sel->with_ties)
-        bind_unsupported(b, sel->limit_at, "WITH TIES");
+    if (sel->with_ties && sel->locking.count)
+        bind_unsupported(b, sel->limit_at, "WITH TIES with a locking clause");
 }
 
 /* The longest result: more does not fit into a row of PostgreSQL's, and 16 bits count the columns on the wire. */
@@ -153,13 +153,13 @@ find_group(const GroupBinder *g, const AExpr *e)
 
 /* ---- LIMIT ---- */
 
-static void
-refuse_columns(const BExpr *e, const char *construct)
+void
+bind_refuse_columns(const BExpr *e, const char *construct)
 {
     if (e->kind == BX_COLUMN)
         err_throw_at(e->position, ERR_INVALID_COLUMN_REFERENCE, "argument of %s must not contain variables", construct);
     for (u32 i = 0; i < e->arg_count; i++)
-        refuse_columns(e->args[i], construct);
+        bind_refuse_columns(e->args[i], construct);
 }
 
 BExpr *
@@ -171,8 +171,16 @@ bind_limit(Scope *s, const AExpr *e, const char *construct, BindPlace place)
     if (!c)
         err_throw_at(r->position, ERR_DATATYPE_MISMATCH, "argument of %s must be type bigint, not type %s", construct,
                      bind_type_name(r->type));
-    refuse_columns(c, construct);
+    bind_refuse_columns(c, construct);
     return c;
+}
+
+bool
+bind_ties(const ASelect *sel, const BExpr *limit)
+{
+    if (sel->with_ties && limit && limit->kind == BX_CONST && limit->value.is_null)
+        err_throw(ERR_INVALID_LIMIT, "row count cannot be null in FETCH FIRST ... WITH TIES clause");
+    return sel->with_ties;
 }
 
 /* ---- VALUES ---- */
@@ -386,6 +394,7 @@ bind_clauses(Scope *s, const ASelect *sel, PtrList *targets, bool resolve_unknow
         on = bind_distinct_on(s, sel, targets, visible, &order);
     q->offset = bind_limit(s, sel->offset, "OFFSET", PLACE_OFFSET);
     q->limit = bind_limit(s, sel->limit, "LIMIT", PLACE_LIMIT);
+    q->with_ties = bind_ties(sel, q->limit);
     for (u32 i = 0; i < targets->count && resolve_unknowns; i++) {
         BTarget *t = LIST_AT(*targets, BTarget, i);
         t->expr = coerce_unknown_to_text(b, t->expr);

@@ -148,6 +148,7 @@ bind_set_operation(Binder *b, const ASelect *sel)
         invalid_order(b, LIST_AT(sel->order_by, AOrder, 0)->expr);
     q->offset = bind_limit(&s, sel->offset, "OFFSET", PLACE_OFFSET);
     q->limit = bind_limit(&s, sel->limit, "LIMIT", PLACE_LIMIT);
+    q->with_ties = bind_ties(sel, q->limit);
     q->distinct = sel->op == ASET_UNION && !sel->all && n > 0;
     q->order_count = order.count;
     q->order_by = ARENA_ARRAY(b->arena, BOrder, order.count);

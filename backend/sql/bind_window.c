@@ -50,14 +50,50 @@ named_window(Scope *s, Str name, u32 at)
     bind_fail(s->b, at, ERR_UNDEFINED_OBJECT, "window \"%.*s\" does not exist", (int)name.len, name.ptr);
 }
 
+/* What is added to a column of that type; TYPE_INVALID: nothing is. */
+static TypeId
+range_offset_type(TypeId column)
+{
+    switch ((int)column) {
+    case TYPE_INT2: case TYPE_INT4: case TYPE_INT8: return TYPE_INT8;
+    case TYPE_FLOAT4: case TYPE_FLOAT8: return TYPE_FLOAT8;
+    case TYPE_NUMERIC: return TYPE_NUMERIC;
+    case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_TIMESTAMPTZ: case TYPE_INTERVAL: return TYPE_INTERVAL;
+    default: return TYPE_INVALID;
+    }
+}
+
 static BExpr *
-bind_offset(Scope *s, const AExpr *e, const char *mode)
+bind_range_offset(Scope *s, const AExpr *e, const AWindow *w, const BWindow *to)
+{
+    TypeId column = to->order[0]->type, type = range_offset_type(column);
+    if (column == TYPE_TIME || column == TYPE_TIMETZ || column == TYPE_OID)
+        bind_unsupported(s->b, w->frame_at, "RANGE with offset PRECEDING/FOLLOWING of this type");
+    BExpr *r = bind_expr(s, e);
+    if (!type)
+        err_throw_at(r->position, ERR_FEATURE_NOT_SUPPORTED, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", bind_type_name(column));
+    bool fits = r->type == TYPE_UNKNOWN || coerce_allowed(r->type, type, CAST_IMPLICIT);
+    if (!fits)
+        bind_fail_hint(r->position, ERR_FEATURE_NOT_SUPPORTED, "Cast the offset value to an appropriate type.",
+                       "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s and offset type %s", bind_type_name(column),
+                       bind_type_name(r->type));
+    r = coerce_type(s->b, r, type, CAST_IMPLICIT);
+    bind_refuse_columns(r, "RANGE");
+    return r;
+}
+
+static BExpr *
+bind_offset(Scope *s, const AExpr *e, const AWindow *w, const BWindow *to)
 {
     if (!e)
         return NULL;
+    if (w->mode == FRAME_RANGE)
+        return bind_range_offset(s, e, w, to);
+    const char *mode = w->mode == FRAME_ROWS ? "ROWS" : "GROUPS";
     BExpr *r = bind_expr(s, e), *c = coerce_to_target(s->b, r, TYPE_INT8, -1, CAST_ASSIGNMENT);
     if (!c)
         err_throw_at(r->position, ERR_DATATYPE_MISMATCH, "argument of %s must be type bigint, not type %s", mode, bind_type_name(r->type));
+    bind_refuse_columns(c, mode);
     return c;
 }
 
@@ -86,18 +122,16 @@ bind_keys(Scope *s, const AWindow *w, BWindow *to)
 static void
 bind_frame(Scope *s, const AWindow *w, BWindow *to)
 {
-    static const char *const modes[] = {[FRAME_RANGE] = "RANGE", [FRAME_ROWS] = "ROWS", [FRAME_GROUPS] = "GROUPS"};
-    if (w->exclude)
-        bind_unsupported(s->b, w->frame_at, w->exclude);
-    if (w->mode == FRAME_RANGE && (w->start_offset || w->end_offset))
-        bind_unsupported(s->b, w->frame_at, "RANGE with offset PRECEDING/FOLLOWING");
+    if (w->mode == FRAME_RANGE && (w->start_offset || w->end_offset) && to->order_count != 1)
+        bind_fail(s->b, w->at, ERR_WINDOWING_ERROR, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column");
     if (w->mode == FRAME_GROUPS && !to->order_count)
         bind_fail(s->b, w->at, ERR_WINDOWING_ERROR, "GROUPS mode requires an ORDER BY clause");
     to->mode = w->mode;
     to->start = w->start;
     to->end = w->end;
-    to->start_offset = bind_offset(s, w->start_offset, modes[w->mode]);
-    to->end_offset = bind_offset(s, w->end_offset, modes[w->mode]);
+    to->exclude = w->exclude;
+    to->start_offset = bind_offset(s, w->start_offset, w, to);
+    to->end_offset = bind_offset(s, w->end_offset, w, to);
 }
 
 /* w over the window it names: that gives the partition and may give the order; a frame is w's own. */
@@ -136,7 +170,7 @@ same_offset(const BExpr *a, const BExpr *b)
 static bool
 same_window(const BWindow *a, const BWindow *b)
 {
-    bool same = a->partition_count == b->partition_count && a->order_count == b->order_count && a->mode == b->mode && a->start == b->start &&
+    bool same = a->partition_count == b->partition_count && a->order_count == b->order_count && a->mode == b->mode && a->exclude == b->exclude && a->start == b->start &&
                 a->end == b->end && same_offset(a->start_offset, b->start_offset) && same_offset(a->end_offset, b->end_offset);
     for (u32 i = 0; same && i < a->partition_count; i++)
         same = bexpr_equal(a->partition[i], b->partition[i]);

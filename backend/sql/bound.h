@@ -172,6 +172,7 @@ typedef enum BWinKind {
 } BWinKind;
 typedef enum BFrameBound { FRAME_UNBOUNDED_PRECEDING, FRAME_PRECEDING, FRAME_CURRENT, FRAME_FOLLOWING, FRAME_UNBOUNDED_FOLLOWING } BFrameBound;
 typedef enum BFrameMode { FRAME_RANGE, FRAME_ROWS, FRAME_GROUPS } BFrameMode;
+typedef enum BFrameExclude { EXCLUDE_NONE, EXCLUDE_CURRENT, EXCLUDE_GROUP, EXCLUDE_TIES } BFrameExclude;
 
 typedef struct BWinCall {
     BWinKind kind;
@@ -207,7 +208,8 @@ typedef struct BWindow {
     BOrder *directions; /* of order; target is unused */
     BFrameMode mode;
     BFrameBound start, end;
-    BExpr *start_offset, *end_offset; /* bigint, without columns; NULL: none */
+    BFrameExclude exclude;
+    BExpr *start_offset, *end_offset; /* without columns; bigint, of RANGE what is added to the order's column; NULL: none */
 } BWindow;
 
 /* Numbers of grouping expressions: of a grouping set, or what GROUPING() asks about. */
@@ -242,6 +244,7 @@ struct BQuery {
     u32 order_count;
     BOrder *order_by;
     BExpr *limit, *offset; /* bigint; constants or parameters */
+    bool with_ties;        /* LIMIT lets those in, too, that ORDER BY cannot tell from the last row */
     u32 lock_count;
     BRowLock *locks;
     bool locks_by_itself;  /* a locking clause was written here */

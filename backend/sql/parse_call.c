@@ -69,11 +69,15 @@ read_frame(Parser *p, AWindow *w)
         parse_expect(p, KW_OTHERS);
         return;
     }
-    w->exclude = "EXCLUDE in a window's frame";
-    if (parse_try(p, KW_CURRENT))
+    if (parse_try(p, KW_CURRENT)) {
         parse_expect(p, KW_ROW);
-    else if (!parse_try(p, KW_TIES))
+        w->exclude = EXCLUDE_CURRENT;
+    } else if (parse_try(p, KW_TIES)) {
+        w->exclude = EXCLUDE_TIES;
+    } else {
         parse_expect(p, KW_GROUP);
+        w->exclude = EXCLUDE_GROUP;
+    }
 }
 
 AWindow *

@@ -411,6 +411,16 @@ read_locking(Parser *p, ASelect *s)
     ptrlist_add(p->arena, &s->locking, l);
 }
 
+static void
+check_ties(const ASelect *s)
+{
+    if (s->with_ties && !s->order_by.count)
+        err_throw(ERR_SYNTAX_ERROR, "WITH TIES cannot be specified without ORDER BY clause");
+    for (u32 i = 0; s->with_ties && i < s->locking.count; i++)
+        if (LIST_AT(s->locking, ALocking, i)->wait == LOCK_SKIP)
+            err_throw(ERR_SYNTAX_ERROR, "SKIP LOCKED and WITH TIES options cannot be used together");
+}
+
 /* ORDER BY, LIMIT, OFFSET, FETCH, FOR in the orders PostgreSQL allows. */
 static ASelect *
 read_tail(Parser *p, ASelect *s)
@@ -437,6 +447,7 @@ read_tail(Parser *p, ASelect *s)
     }
     while (parse_is(p, KW_FOR))
         read_locking(p, s);
+    check_ties(s);
     return s;
 }
 

@@ -47,6 +47,8 @@ SELECT grouping(a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a
 SELECT count(*) FROM gs GROUP BY CUBE (a, b, c, d, f, id, a + 1, a + 2, a + 3, a + 4, a + 5, a + 6, a + 7);
 SELECT a, count(*) FROM gs GROUP BY CUBE (a, b, c, d, f, id, a + 1), CUBE (a, b, c, d, f, id, a + 1);
 SELECT 1 FROM gs GROUP BY ROLLUP ();
+SELECT a, rank(1) WITHIN GROUP (ORDER BY id), count(*), array_agg(id) FROM gs WHERE id < 0 GROUP BY ROLLUP (a);
+SELECT rank(1) WITHIN GROUP (ORDER BY id), string_agg(b, ',') FROM gs WHERE id < 0;
 SELECT count(*) FROM gs GROUP BY ROLLUP (a, ROLLUP (b));
 SELECT sum(grouping(a)) FROM gs GROUP BY a;
 SELECT 'k' AS l, count(*) FROM gs GROUP BY ROLLUP (l) ORDER BY 2, 1;
