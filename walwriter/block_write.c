@@ -58,6 +58,25 @@ block_slot(const TableWork *tw, u64 block)
     return block < d->next_block && dir_chunk_of(block, &i) < d->chunk_capacity ? dir_slot(d, block) : NULL;
 }
 
+/* Ids of blocks that are there: chunks of compacted ones are skipped whole. */
+SlotDirShm *
+block_next_slot(const TableWork *tw, u64 *block)
+{
+    const DirShm *d = tw->t->dir;
+    while (*block < d->next_block) {
+        u32 i, c = dir_chunk_of(*block, &i);
+        if (c >= d->chunk_capacity || !d->pub_chunks[c]) {
+            *block += dir_chunk_size(c) - i;
+            continue;
+        }
+        SlotDirShm *slot = d->pub_chunks[c][i];
+        ++*block;
+        if (slot)
+            return slot;
+    }
+    return NULL;
+}
+
 SlotDirShm *
 block_slot_new(World *w, TableWork *tw, u64 block, u32 kind, bool must)
 {

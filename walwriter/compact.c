@@ -86,6 +86,12 @@ compact_waits_for(const Writer *w, u32 table_id, u64 block)
     return false;
 }
 
+bool
+compact_waits_for_table(const Writer *w, u32 table_id)
+{
+    return w->compactor.phase == COMPACT_DICT && w->compactor.record.table_id == table_id;
+}
+
 /* ---- the end of an attempt ---- */
 
 static void
@@ -113,7 +119,8 @@ give_up(Writer *w)
 void
 compact_step_aside(Writer *w, u32 table_id)
 {
-    if ((w->compactor.phase == COMPACT_COPYING || w->compactor.phase == COMPACT_WAITING) && w->compactor.record.table_id == table_id)
+    CompactPhase p = w->compactor.phase;
+    if ((p == COMPACT_COPYING || p == COMPACT_WAITING || p == COMPACT_DICT) && w->compactor.record.table_id == table_id)
         give_up(w);
 }
 
@@ -126,7 +133,7 @@ compact_holds(const Writer *w, u32 table_id)
 void
 compact_stop(Writer *w)
 {
-    if (w->compactor.phase == COMPACT_COPYING || w->compactor.phase == COMPACT_WAITING)
+    if (w->compactor.phase != COMPACT_IDLE && w->compactor.phase != COMPACT_MOVED && w->compactor.phase != COMPACT_LOGGED)
         give_up(w);
     w->compactor.dead_percent = 0;
 }
@@ -151,11 +158,18 @@ look(Writer *w, u64 now_ns)
     Error err;
     bool more;
     CompactRule rule = {.dead_percent = c->dead_percent, .dead_rows = c->dead_rows, .wanted = c->wanted, .is_busy = is_busy_for_long, .ctx = w};
+    bool more_dicts = false;
     if (c->snapshot_until_ns) {
         rule.dead_percent = MIN(c->dead_percent, (u32)SNAPSHOT_DEAD_PERCENT);
         rule.wanted = true;
     }
     if (!world_compact_choose(w->world, &rule, &c->record, &more)) {
+        if (world_dict_step(w->world, &c->record.table_id, &c->column, &more_dicts)) {
+            c->phase = COMPACT_DICT;
+            c->deadline_ns = now_ns + WAIT_NS;
+            return;
+        }
+        more |= more_dicts;
         c->next_ns = more || c->snapshot_until_ns ? now_ns : now_ns + LOOK_EVERY_NS;
         if (!more) {
             c->sweeps++;
@@ -192,6 +206,21 @@ copy(Writer *w, u64 now_ns)
         return;
     c->phase = COMPACT_WAITING;
     c->deadline_ns = env->monotonic_ns() + WAIT_NS;
+}
+
+/* Nobody has unfinished rows in the table: its lock says so. */
+static void
+replace_dict(Writer *w, u64 now_ns)
+{
+    Compactor *c = &w->compactor;
+    LockHold *h;
+    LockTag table = {c->record.table_id, LOCK_TABLE, 0, 0};
+    if (locks_take(w->locks, w->slot_count, table, LOCK_TABLE_SHARE, &h) == LOCK_GRANTED) {
+        w->shm->writer->dictionaries_replaced += world_dict_replace(w->world, c->record.table_id, c->column);
+        c->hungry = true;
+        rest(w, now_ns);
+    } else if (now_ns >= c->deadline_ns)
+        give_up(w);
 }
 
 /* The record and a commit of nobody's. */
@@ -257,6 +286,8 @@ compact_turn(Writer *w, u64 now_ns)
         return;
     if (c->phase == COMPACT_IDLE && !w->stopped && now_ns >= c->next_ns)
         look(w, now_ns);
+    if (c->phase == COMPACT_DICT)
+        replace_dict(w, now_ns);
     if (c->phase == COMPACT_COPYING)
         copy(w, now_ns);
     if (c->phase == COMPACT_WAITING)
@@ -285,7 +316,7 @@ compact_deadline_ns(const Writer *w, u64 now_ns)
     const Compactor *c = &w->compactor;
     switch (c->phase) {
     case COMPACT_COPYING: return now_ns;
-    case COMPACT_WAITING: return now_ns + 1000 * 1000;
+    case COMPACT_WAITING: case COMPACT_DICT: return now_ns + 1000 * 1000;
     case COMPACT_IDLE: return c->dead_percent && c->hungry ? MAX(c->next_ns, now_ns) : UINT64_MAX;
     case COMPACT_MOVED: case COMPACT_LOGGED: break;
     }

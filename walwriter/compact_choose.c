@@ -75,31 +75,14 @@ is_free(Search *s, const SlotDirShm *slot)
     return !busy;
 }
 
-/* Ids of blocks that are there: chunks of compacted ones are skipped whole. */
-static SlotDirShm *
-next_slot(const TableWork *tw, u64 *block)
-{
-    const DirShm *d = tw->t->dir;
-    while (*block < d->next_block) {
-        u32 i, c = dir_chunk_of(*block, &i);
-        if (c >= d->chunk_capacity || !d->pub_chunks[c]) {
-            *block += dir_chunk_size(c) - i;
-            continue;
-        }
-        SlotDirShm *slot = d->pub_chunks[c][i];
-        ++*block;
-        if (slot)
-            return slot;
-    }
-    return NULL;
-}
-
 static void
 find_wasteful(Search *s)
 {
     SlotDirShm *slot;
-    for (u64 block = 1; (slot = next_slot(s->tw, &block));)
-        if (may_be_source(slot) && is_wasteful(s->rule, slot->pub_block->row_count, slot->deleted_count) && is_free(s, slot))
+    bool old = dict_any_old(s->tw);
+    for (u64 block = 1; (slot = block_next_slot(s->tw, &block));)
+        if (may_be_source(slot) && (is_wasteful(s->rule, slot->pub_block->row_count, slot->deleted_count) || (old && dict_is_old(s->tw, slot))) &&
+            is_free(s, slot))
             (void)add_source(s, slot); /* one that does not fit leaves room for smaller ones */
 }
 
@@ -108,13 +91,13 @@ find_small(Search *s)
 {
     u32 counts[SIZE_CLASSES] = {0}, best = SIZE_CLASSES;
     SlotDirShm *slot;
-    for (u64 block = 1; (slot = next_slot(s->tw, &block));)
+    for (u64 block = 1; (slot = block_next_slot(s->tw, &block));)
         if (may_be_source(slot) && slot->pub_block->row_count < SMALL_ROWS && is_free(s, slot))
             counts[size_class(slot->pub_block->row_count)]++;
     for (u32 i = 0; i < SIZE_CLASSES && best == SIZE_CLASSES; i++)
         if (counts[i] >= MERGE_MIN)
             best = i;
-    for (u64 block = 1; best < SIZE_CLASSES && (slot = next_slot(s->tw, &block));)
+    for (u64 block = 1; best < SIZE_CLASSES && (slot = block_next_slot(s->tw, &block));)
         if (may_be_source(slot) && slot->pub_block->row_count < SMALL_ROWS && size_class(slot->pub_block->row_count) == best && is_free(s, slot) &&
             !add_source(s, slot))
             return;
@@ -133,7 +116,7 @@ static bool
 has_changed(const TableWork *tw, const CompactRule *rule)
 {
     u64 grown = tw->deleted_count > tw->looked_deleted ? tw->deleted_count - tw->looked_deleted : 0;
-    return rule->wanted || grown >= rule->dead_rows || tw->t->place_count >= tw->looked_places + LOOK_AGAIN_PLACES || tw->deleted_count < tw->looked_deleted;
+    return rule->wanted || dict_any_old(tw) || grown >= rule->dead_rows || tw->t->place_count >= tw->looked_places + LOOK_AGAIN_PLACES || tw->deleted_count < tw->looked_deleted;
 }
 
 static bool
@@ -141,6 +124,8 @@ search_table(Search *s)
 {
     *s->to = (CompactRecord){.table_id = s->tw->table_id};
     close_wasteful_open(s);
+    if (dict_any_old(s->tw))
+        dict_drop_old(s->w, s->tw);
     find_wasteful(s);
     if (!s->to->source_count)
         find_small(s);

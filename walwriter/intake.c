@@ -328,9 +328,11 @@ follow_slot(Writer *w, Tx *tx)
 }
 
 static bool
-has_request(const Tx *tx, const BoxShm *b, u64 *ret_seq)
+has_request(const Writer *w, const Tx *tx, const BoxShm *b, u64 *ret_seq)
 {
     *ret_seq = observe_u64(&b->pub_req_seq);
+    if (w->memory_wait && (b->req_kind == REQ_WRITE || b->req_kind == REQ_PART || b->req_kind == REQ_COMMIT))
+        return false; /* a while, walwriter.c */
     return *ret_seq != tx->seen_seq && relaxed_u32(&b->req_generation) == tx->generation; /* a forged one may change at any time */
 }
 
@@ -352,7 +354,7 @@ intake_scan(Writer *w)
             Tx *tx = &w->txs[i];
             const BoxShm *b = shm_box(w->shm, i);
             u64 seq;
-            if ((pass == 0 && !follow_slot(w, tx)) || !tx->in_use || tx->state != TX_IDLE || !has_request(tx, b, &seq))
+            if ((pass == 0 && !follow_slot(w, tx)) || !tx->in_use || tx->state != TX_IDLE || !has_request(w, tx, b, &seq))
                 continue;
             u32 len = observe_u32(&b->req_len), bytes = MIN(len, (u32)BOX_AREA_BYTES);
             bool bulk = bytes > BULK_REQUEST_BYTES;
@@ -409,7 +411,7 @@ intake_pending(const Writer *w)
     for (u32 i = 0; i < w->slot_count; i++) {
         const Tx *tx = &w->txs[i];
         const SlotShm *s = &w->shm->control->slots[i];
-        if (tx->in_use && tx->state == TX_IDLE && has_request(tx, shm_box(w->shm, i), &seq))
+        if (tx->in_use && tx->state == TX_IDLE && has_request(w, tx, shm_box(w->shm, i), &seq))
             return true;
         if ((tx->state == TX_PARKED || tx->state == TX_SNAPSHOT) && observe_u64(&shm_box(w->shm, i)->pub_withdraw_seq) == tx->seq)
             return true;

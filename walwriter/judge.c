@@ -124,6 +124,8 @@ lock_table(Writer *w, Tx *tx, u32 table_id, Error *err)
     LockMode mode = tx->flags & REQ_FLAG_TABLE_LOCK ? LOCK_TABLE_EXCLUSIVE : LOCK_TABLE_ROW_EXCLUSIVE;
     if (mode == LOCK_TABLE_EXCLUSIVE)
         compact_step_aside(w, table_id);
+    if (compact_waits_for_table(w, table_id) && !locks_find(w->locks, tx->slot, tag))
+        return judge_park_on_owner(w, w->slot_count);
     switch (locks_take(w->locks, tx->slot, tag, mode, &h)) {
     case LOCK_GRANTED: return JUDGED_YES;
     case LOCK_BUSY: return judge_park(w, tag, mode);

@@ -218,7 +218,7 @@ reserve_texts(World *w, const PartView *p, Error *err)
     }
     if (!fits_table(p, tw->t->def, err))
         return NULL;
-    if (p->kind != PART_DELETE && (!first_codes(w, tw) || !memo_codes(w, tw, p))) {
+    if (p->kind != PART_DELETE && (!first_codes(w, tw) || !memo_codes(w, tw, p) || !dict_reserve_copies(w, tw, p))) {
         (void)world_full(err);
         return NULL;
     }
@@ -327,7 +327,6 @@ copy_nothing(const BlockShm *b, const PartView *p, u32 to, u32 n)
 static void
 copy_unchanged(World *w, const TableWork *tw, const PartView *p, const BlockShm *b, RowRun r)
 {
-    (void)w;
     for (u32 i = 0; i < r.count;) {
         u64 block = ROW_BLOCK(p->old_rows[r.from + i]);
         u32 n = 1;
@@ -349,9 +348,11 @@ copy_unchanged(World *w, const TableWork *tw, const PartView *p, const BlockShm 
             const SliceShm *s = &old->slices[c];
             u8 *to = slice_bytes(b, c, r.to + i);
             u32 width = b->slices[c].width;
-            ensure(s->dict == b->slices[c].dict);
             for (u32 k = 0; k < n; k++)
                 slice_load(s, ROW_OFFSET(rows[k]), to + (u64)k * width);
+            if (s->dict != b->slices[c].dict)
+                for (u32 k = 0; k < n; k++)
+                    ((u32 *)(void *)to)[k] = dict_code_now(w, (DictShm *)(uintptr_t)b->slices[c].dict, s->dict, ((u32 *)(void *)to)[k]);
             if (b->slices[c].nulls)
                 for (u32 k = 0; k < n; k++)
                     *slice_null_bytes(b, c, r.to + i + k) = slice_null(old, s, ROW_OFFSET(rows[k]));

@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-enum { RECLAIM_PIECES = 2048, RECLAIM_LISTS = 64, RECLAIM_HOLES = 4, MUCH_RETIRED_BYTES = 4 * EXTENT_BYTES };
+enum { RECLAIM_PIECES = 2048, RECLAIM_LISTS = 64, RECLAIM_HOLES = 4, MUCH_RETIRED_BYTES = 4 * EXTENT_BYTES, SHORT_EXTENTS = 16 };
 
 void *
 world_grow_private(void *old, u64 count, u64 *capacity, u64 item_bytes)
@@ -391,6 +391,28 @@ bool
 world_has_retired(const World *w)
 {
     return w->retired.count || w->stuck.count || w->moved.count || w->quarantine_epoch;
+}
+
+bool
+world_is_short(const World *w)
+{
+    u64 margin = MIN((u64)SHORT_EXTENTS, w->shm->writer->world_budget_bytes / EXTENT_BYTES / 8);
+    return !alloc_room(w->alloc, kept_extents(w) + margin);
+}
+
+bool
+world_gives_back(const World *w)
+{
+    return w->retired.count > 0 || w->moved_bytes > 0;
+}
+
+u64
+world_kept_for_pins(const World *w)
+{
+    u64 n = w->moved_bytes;
+    for (u64 i = 0; i < w->stuck.count; i++)
+        n += w->stuck.items[w->stuck.first + i].bytes;
+    return n;
 }
 
 bool

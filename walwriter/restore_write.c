@@ -53,16 +53,30 @@ static DictShm *
 find_dict(const TableWork *tw, u64 dict_id, u32 column)
 {
     DictShm *d = tw && tw->t->dicts && column < tw->t->def->column_count ? tw->t->dicts[column] : NULL;
-    return d && d->id == dict_id ? d : NULL;
+    while (d && !(d->restored && d->id == dict_id))
+        d = d->older;
+    return d;
 }
 
 bool
 world_restore_dict(World *w, u32 table_id, const SnapDict *d, Error *err)
 {
     TableWork *tw = world_work(w, table_id);
-    if (!tw || !tw->t->dicts || d->column >= tw->t->def->column_count || !tw->t->dicts[d->column] || !d->current || tw->t->dicts[d->column]->pub_count)
+    if (!tw || !tw->t->dicts || d->column >= tw->t->def->column_count || !tw->t->dicts[d->column] || find_dict(tw, d->dict_id, d->column))
         return misfit(err, table_id, "a dictionary");
-    tw->t->dicts[d->column]->id = d->dict_id;
+    DictShm *now = tw->t->dicts[d->column];
+    if (!d->current) { /* blocks have its codes still */
+        DictShm *old = dict_new(w, d->column);
+        old->id = d->dict_id;
+        old->restored = 1;
+        old->older = now->older;
+        now->older = old;
+    } else if (now->pub_count || now->restored)
+        return misfit(err, table_id, "a dictionary");
+    else {
+        now->id = d->dict_id;
+        now->restored = 1;
+    }
     w->head->next_dict_id = MAX(w->head->next_dict_id, d->dict_id);
     return true;
 }

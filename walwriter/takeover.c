@@ -63,8 +63,8 @@ take_table(World *w, TableShm *t)
             if (d->pub_chunks[c][i])
                 take_slot(w, tw, &d->pub_chunks[c][i]);
     for (u32 c = 0; t->dicts && c < t->def->column_count; c++)
-        if (t->dicts[c])
-            index_count(&t->dicts[c]->index);
+        for (DictShm *x = t->dicts[c]; x; x = x->older)
+            index_count(&x->index);
     for (u32 k = 0; k < t->def->key_count; k++)
         index_count(&t->keys[k]);
 }

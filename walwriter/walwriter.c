@@ -27,6 +27,8 @@ enum {
     WAIT_MAX_NS = 1000 * 1000 * 1000,
     RECLAIM_EVERY_NS = 20 * 1000 * 1000,
     RECLAIM_PIECES = 4,
+    MEMORY_WAIT_NS = 1000 * 1000 * 1000,
+    MEMORY_LOOK_NS = 1000 * 1000,
     REOPEN_EVERY_NS = 500 * 1000 * 1000,
     REFUSE_EVERY_US = 10 * 1000,
 };
@@ -312,6 +314,8 @@ next_deadline_ns(const Writer *w, u64 now_ns)
         at = MIN(at, w->reclaim_at_ns);
     at = MIN(at, compact_deadline_ns(w, now_ns));
     at = MIN(at, snapshot_deadline_ns(w, now_ns));
+    if (w->memory_wait)
+        at = MIN(at, now_ns + MEMORY_LOOK_NS);
     return MAX(at, now_ns + 1);
 }
 
@@ -321,7 +325,7 @@ wait_for_work(Writer *w)
     WalEvent events[EVENTS_A_TURN];
     bool rung = false;
     publish_u64_fenced(&w->shm->writer->pub_asleep, 1);
-    bool sleep = w->full || !intake_pending(w);
+    bool sleep = w->full || w->memory_wait || !intake_pending(w);
     u64 deadline = sleep ? next_deadline_ns(w, env->monotonic_ns()) : 0;
     if (!sleep)
         publish_u64(&w->shm->writer->pub_asleep, 0);
@@ -331,12 +335,26 @@ wait_for_work(Writer *w)
         commit_event(w, &events[i]);
 }
 
+/* A statement that does not fit now may fit in a moment: what was dropped, replaced or compacted just before comes back when the readers of that moment have
+ * gone on. So when little is left, requests that take memory wait; once a shortage. */
+static void
+look_at_memory(Writer *w, u64 now_ns)
+{
+    bool is_short = world_is_short(w->world);
+    if (is_short && !w->memory_short)
+        w->memory_until_ns = now_ns + MEMORY_WAIT_NS;
+    w->memory_short = is_short;
+    w->memory_wait = is_short && now_ns < w->memory_until_ns && world_gives_back(w->world);
+    w->compactor.wanted = is_short;
+    w->compactor.hungry |= is_short;
+}
+
 /* Memory that no pin reaches any more is given back, a few pieces a turn. An idle writer publishes an epoch so that pins move on; one that waits for the log
  * only when much is to be had: the frames of a chain, or its end, publish nothing. */
 static void
 reclaim(Writer *w, u64 now_ns)
 {
-    bool much = world_has_much_retired(w->world);
+    bool much = world_has_much_retired(w->world) || (w->memory_short && world_gives_back(w->world));
     if (!world_has_retired(w->world) || (now_ns < w->reclaim_at_ns && !much))
         return;
     w->reclaim_at_ns = now_ns + RECLAIM_EVERY_NS;
@@ -398,6 +416,7 @@ writer_turn(Writer *w)
     commit_submit(w);
     answer_flush(w);
     reclaim(w, now_ns);
+    look_at_memory(w, now_ns);
     seal_when_idle(w, now_ns);
     report(w);
 }

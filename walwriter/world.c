@@ -181,6 +181,7 @@ world_close(World *w)
     free(w->history.items);
     free(w->listed.items);
     free(w->moved.items);
+    free(w->dict_count.bits);
     free(w->memo.starts);
     free(w->memo.offsets);
     free(w->memo.codes);

@@ -136,6 +136,10 @@ void world_compact_record(const Compaction *c, CompactRecord *ret);
 void world_compact_apply(World *w, Compaction *c);
 /* Recovery: everything at once. `version`: of the last commit applied, which is published when the sources are not. */
 MUST_CHECK bool world_compact_replay(World *w, const CompactRecord *r, bool take_over, u64 version, Error *err);
+/* Dictionaries that rows have left: counts a bounded piece; true: that column's is to be replaced. */
+MUST_CHECK bool world_dict_step(World *w, u32 *ret_table, u32 *ret_column, bool *ret_more);
+/* Nobody has unfinished rows in the table. false: somebody has, or no memory. */
+MUST_CHECK bool world_dict_replace(World *w, u32 table_id, u32 column);
 /* What the row is called now; `id` itself when it did not move, or was dead then. */
 RowId world_moved_row(World *w, u32 table_id, RowId id);
 /* Any row might have moved: some blocks are kept for older pins. */
@@ -211,6 +215,11 @@ void world_recovered(World *w);
 bool world_has_retired(const World *w);
 /* So much of it that what is asked for next may miss it: not to be put off. */
 bool world_has_much_retired(const World *w);
+/* Little is left of the budget: a statement of many rows may not fit any more. */
+bool world_is_short(const World *w);
+/* Some memory is on its way back, be it that pins keep it. */
+bool world_gives_back(const World *w);
+u64 world_kept_for_pins(const World *w); /* bytes that wait for older pins */
 u64 world_used_bytes(const World *w);
 /* Every piece that was handed out is reachable from the published root or waits to be reused; false (XX001) when memory leaked or is in use
  * twice. Between commits, when everything applied is published. */

@@ -103,6 +103,15 @@ typedef struct PartMemo {
     u32 *codes;
 } PartMemo;
 
+/* A dictionary that is being counted. */
+typedef struct DictCount {
+    u32 table;          /* place in World.tables, where the search goes on */
+    u32 column, count, code, live_texts;
+    DictShm *dict;      /* NULL: none is */
+    u64 block, live_bytes;
+    u64 *bits;          /* by code */
+} DictCount;
+
 struct World {
     Shm *shm;
     WorldHead *head;
@@ -117,6 +126,7 @@ struct World {
     HistoryQueue history;     /* publishes since the oldest pin */
     SlotQueue listed;         /* slots with a delete list */
     MovedQueue moved;         /* compacted blocks that older pins may need, in the order of their epochs */
+    DictCount dict_count;
     u64 moved_bytes;          /* of rows of them */
     u32 compact_table;        /* where the search for blocks to compact goes on */
     RetiredQueue stuck;       /* retired, but some pin needed them when they were looked at */
@@ -170,6 +180,8 @@ void slot_list_remove(SlotList *l, u32 i);
 
 /* ---- blocks (block_write.c) ---- */
 SlotDirShm *block_slot_new(World *w, TableWork *tw, u64 block, u32 kind, bool must);
+/* From *block on, which moves behind it; NULL: there is none any more. */
+SlotDirShm *block_next_slot(const TableWork *tw, u64 *block);
 SlotDirShm *block_slot(const TableWork *tw, u64 block); /* NULL when there is none; private blocks are found, too */
 void block_drop_staged(World *w, TableWork *tw, u64 owner);
 bool block_room(World *w, TableWork *tw, SlotDirShm *slot, u32 rows, bool must);
@@ -197,6 +209,16 @@ void delete_mark_hole(World *w, TableWork *tw, SlotDirShm *slot, u32 first, u32 
 void delete_clear_hole(TableWork *tw, SlotDirShm *slot, u32 first, u32 count);
 u64 *delete_bits(World *w, SlotDirShm *slot, bool must);
 bool delete_is_set(const SlotDirShm *slot, u32 offset);
+
+/* ---- replacing dictionaries (dict_replace.c) ---- */
+/* A text column of the block has codes of a dictionary that was replaced; of any block of the table. */
+bool dict_is_old(const TableWork *tw, const SlotDirShm *slot);
+bool dict_any_old(const TableWork *tw);
+/* Replaced ones that no block needs go. */
+void dict_drop_old(World *w, TableWork *tw);
+u32 dict_code_now(World *w, DictShm *to, const DictShm *from, u32 code);
+/* Texts that an UPDATE copies from blocks of an older dictionary are entered. false: no memory. */
+bool dict_reserve_copies(World *w, TableWork *tw, const PartView *p);
 
 /* ---- dictionaries (dict_write.c) ---- */
 DictShm *dict_new(World *w, u32 column);

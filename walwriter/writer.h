@@ -266,7 +266,8 @@ typedef struct Group {
 
 /* ---- compaction (compact.c) ---- */
 /* MOVED: rows have new ids, and the record is to be logged. */
-typedef enum CompactPhase { COMPACT_IDLE, COMPACT_COPYING, COMPACT_WAITING, COMPACT_MOVED, COMPACT_LOGGED } CompactPhase;
+/* DICT: a column's dictionary is to be replaced when nobody writes to the table. */
+typedef enum CompactPhase { COMPACT_IDLE, COMPACT_COPYING, COMPACT_WAITING, COMPACT_MOVED, COMPACT_LOGGED, COMPACT_DICT } CompactPhase;
 typedef struct Compactor {
     CompactPhase phase;
     u32 dead_percent, dead_rows; /* settings; dead_percent 0: it is off */
@@ -281,6 +282,7 @@ typedef struct Compactor {
     u8 *frame;
     u32 frame_len;
     CompactRecord record; /* table and sources */
+    u32 column;           /* DICT */
 } Compactor;
 
 typedef struct Forward { u32 table_id; RowId from, to; } Forward;
@@ -315,6 +317,9 @@ typedef struct Writer {
     u32 answered_count;
     ErrCode stopped;        /* writes are refused with it */
     u64 resume_at_ns, seal_at_ns, reclaim_at_ns;
+    bool memory_wait;       /* requests that take memory wait in their boxes for some that is on its way back, */
+    bool memory_short;
+    u64 memory_until_ns;    /* but not longer than this */
     bool full;              /* requests wait in their boxes for a group to come back */
     bool unsealed;          /* something became durable since the last seal */
     bool stopping;
@@ -389,6 +394,7 @@ void compact_turn(Writer *w, u64 now_ns);
 bool compact_before_snapshot(Writer *w, u64 now_ns);
 u64 compact_deadline_ns(const Writer *w, u64 now_ns);
 /* Requests for rows of the block wait for the compactor (judge_park_on_owner of slot_count). */
+bool compact_waits_for_table(const Writer *w, u32 table_id);
 bool compact_waits_for(const Writer *w, u32 table_id, u64 block);
 /* Somebody wants the table for himself, or a row at once: what is not logged is given up. */
 void compact_step_aside(Writer *w, u32 table_id);

@@ -66,7 +66,7 @@ typedef struct WriterShm {
     u64 log_payload;        /* bytes of records since the snapshot that recovery began with */
     u64 wish_payload, wish_lsn; /* log_payload, and the log's end, at the last wish */
     u64 damaged_snapshot;   /* number of one that recovery could not use, 0 none; valid once pub_ready is set */
-    u64 compactions;
+    u64 compactions, dictionaries_replaced;
     u32 pub_released_generation[MAX_SLOTS]; /* the last generation whose release is confirmed, a slot */
     NotifyShm notify;
 } WriterShm;

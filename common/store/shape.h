@@ -15,7 +15,7 @@
 #include "common/shm/publish.h"
 #include "common/store/store.h"
 
-enum { WORLD_LAYOUT = 2, EXTENT_BYTES = 2 << 20, TREE_FANOUT = 64, TREE_BITS = 6 };
+enum { WORLD_LAYOUT = 3, EXTENT_BYTES = 2 << 20, TREE_FANOUT = 64, TREE_BITS = 6 };
 #define WORLD_MAGIC 0x31646c726f776767ull /* "ggworld1" */
 #define NO_BLOCK UINT64_MAX
 #define NOT_LINKED UINT64_MAX
@@ -202,6 +202,10 @@ struct DictShm {
     DictBytesShm *bytes;
     u64 text_bytes;
     IndexShm index;
+    struct DictShm *older;       /* what it replaced, as long as blocks have codes of that */
+    u64 counted_bytes;           /* of texts that rows had when it was last counted, */
+    u32 counted_texts;           /* and how many */
+    u32 restored;                /* it is a snapshot's */
 };
 
 static inline u32
@@ -256,6 +260,7 @@ void walk_table(const TableShm *t, PieceVisit each, void *ctx);
 /* The same for one block: its arrays and its struct; for a slot: delete state, block and itself. */
 void walk_block(const BlockShm *b, PieceVisit each, void *ctx);
 void walk_slot(const SlotDirShm *s, PieceVisit each, void *ctx);
+void walk_dict(const DictShm *d, PieceVisit each, void *ctx); /* without older ones */
 /* Root, trees, roles and all tables. */
 void walk_root(const Root *root, PieceVisit each, void *ctx);
 

@@ -47,7 +47,7 @@ walk_index(const IndexShm *x, PieceVisit each, void *ctx)
     each(ctx, d, index_dir_bytes(d->depth));
 }
 
-static void
+void
 walk_dict(const DictShm *d, PieceVisit each, void *ctx)
 {
     for (u32 c = 0; c < DICT_DOUBLINGS && d->pub_small[c]; c++)
@@ -87,8 +87,10 @@ walk_table(const TableShm *t, PieceVisit each, void *ctx)
     walk_dir(t->dir, each, ctx);
     if (t->dicts) {
         for (u32 c = 0; c < t->def->column_count; c++)
-            if (t->dicts[c])
-                walk_dict(t->dicts[c], each, ctx);
+            for (const DictShm *d = t->dicts[c], *older; d; d = older) {
+                older = d->older;
+                walk_dict(d, each, ctx);
+            }
         each(ctx, t->dicts, t->def->column_count * sizeof *t->dicts);
     }
     if (t->keys) {

@@ -382,6 +382,128 @@ START_TEST(endless_updates_reach_a_steady_size)
 }
 END_TEST
 
+/* ---- dictionaries ---- */
+
+/* Rows 0 … n-1 with texts that nobody had before: INSERT, or an UPDATE of the text alone. */
+static void
+write_texts(Fixture *f, Model *m, u32 n, u32 salt, bool insert)
+{
+    static u64 numbers[FIX_BATCH];
+    static u32 salts[FIX_BATCH];
+    u32 at = 0;
+    for (u32 i = 0; i < n; i++) {
+        numbers[i] = i;
+        salts[i] = salt;
+        part.old_rows[i] = m->ids[i];
+    }
+    fix_insert(&part, f->table_id, numbers, salts, n);
+    for (u32 i = 0; i < n; i++) {
+        part.lengths[i] = (u32)snprintf(part.texts + at, 40, "text %u of %u, long enough", i, salt);
+        at += part.lengths[i];
+        part.nulls[1][i] = 0;
+    }
+    if (!insert) {
+        part.view.kind = PART_UPDATE;
+        part.view.columns = part.columns + FIX_TEXT;
+        part.view.column_count = 1;
+    }
+    fix_commit(f, &part.view);
+    for (u32 i = 0; i < n; i++) {
+        m->ids[i] = part_row_id(&part.view, i);
+        m->salts[i] = salt;
+    }
+}
+
+/* An UPDATE of another column copies the text, be it from a block of an older dictionary. */
+static void
+touch_rows(Fixture *f, Model *m, u32 first, u32 n)
+{
+    static u64 numbers[FIX_BATCH];
+    static u32 salts[FIX_BATCH];
+    for (u32 i = 0; i < n; i++) {
+        numbers[i] = first + i;
+        salts[i] = 0;
+        part.old_rows[i] = m->ids[first + i];
+    }
+    fix_insert(&part, f->table_id, numbers, salts, n);
+    part.view.kind = PART_UPDATE;
+    part.view.columns = part.columns + 1;
+    part.view.column_count = 1;
+    fix_commit(f, &part.view);
+    for (u32 i = 0; i < n; i++)
+        m->ids[first + i] = part_row_id(&part.view, i);
+}
+
+static void
+check_texts(const Snapshot *s, u32 table_id, const Model *m, u32 n)
+{
+    const TableShm *t = store_table(s->root, table_id);
+    for (u32 i = 0; i < n; i++) {
+        BlockView b;
+        SliceView text;
+        char want[64];
+        snprintf(want, sizeof want, "text %u of %u, long enough", i, m->salts[i]);
+        HOLDS(block_locate(t, m->ids[i], &b) && slice_view(&b, FIX_TEXT, &text));
+        HOLDS(str_eq(slice_value(&text, &FIX_COLUMN_DEFS[FIX_TEXT], ROW_OFFSET(m->ids[i])).str, str_of(want)));
+    }
+}
+
+START_TEST(dictionaries_of_dead_texts_are_replaced)
+{
+    enum { ROWS = 2000, ROUNDS = 120 };
+    static Model m;
+    static Held held;
+    Fixture f;
+    Error err = {0};
+    u32 replaced = 0, most = 0;
+    random_state = 77;
+    m = (Model){0};
+    fix_open(&f, 256 << 20);
+    write_texts(&f, &m, ROWS, 1, true);
+    hold(&f, 0, &m, &held);
+    for (u32 round = 2; round < ROUNDS; round++) {
+        u32 table, column;
+        bool more = true;
+        write_texts(&f, &m, ROWS, round, false);
+        touch_rows(&f, &m, (u32)random_below(ROWS / 2), ROWS / 4);
+        while (more) {
+            if (!world_dict_step(f.w, &table, &column, &more))
+                continue;
+            ck_assert_uint_eq(column, FIX_TEXT);
+            ck_assert(world_dict_replace(f.w, table, column));
+            replaced++;
+            world_publish(f.w, 0);
+        }
+        if (random_below(2))
+            while (compact(&f, &m, false) && random_below(3))
+                ;
+        touch_rows(&f, &m, 0, ROWS / 4); /* from old blocks into the new one */
+        if (round % 10 == 0) { /* a successor finds old dictionaries, too */
+            world_close(f.w);
+            ck_assert_msg(world_open(&f.shm, true, &f.w, &err), "%s", err.message);
+            world_publish(f.w, f.version);
+            world_taken_over(f.w);
+        }
+        (void)world_reclaim(f.w);
+        Snapshot now = snapshot_pin(&f.shm, shm_box(&f.shm, 1));
+        check_texts(&now, f.table_id, &m, ROWS);
+        fix_verify(&now);
+        most = MAX(most, dict_count(table_dict(store_table(now.root, f.table_id), FIX_TEXT)));
+        snapshot_unpin(shm_box(&f.shm, 1));
+        check_texts(&held.s, f.table_id, &held.model, ROWS);
+        HOLDS(store_digest(&held.s, store_table(held.s.root, f.table_id), NULL) == held.digest);
+    }
+    ck_assert_uint_gt(replaced, 10);
+    ck_assert_uint_lt(most, 8 * ROWS);
+    snapshot_unpin(shm_box(&f.shm, 0));
+    for (u32 i = 0; i < 20; i++) {
+        (void)compact(&f, &m, false);
+        reclaim_all(&f);
+    }
+    fix_close(&f);
+}
+END_TEST
+
 /* A damaged record is refused, whichever byte it is. */
 START_TEST(records_are_checked)
 {
@@ -419,6 +541,7 @@ main(void)
     tcase_add_loop_test(c, a_successor_goes_on_with_maps, 0, 3);
     tcase_add_loop_test(c, replay_finds_the_same_rows, 0, 3);
     tcase_add_test(c, endless_updates_reach_a_steady_size);
+    tcase_add_test(c, dictionaries_of_dead_texts_are_replaced);
     tcase_add_test(c, records_are_checked);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
