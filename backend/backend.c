@@ -7,6 +7,7 @@
  */
 #include "backend/names.h"
 
+#include "backend/interrupt.h"
 #include "backend/throw.h"
 #include "common/base/say.h"
 
@@ -41,6 +42,7 @@ backend_main(Boot *boot)
     s->boot = boot;
     names_open(s);
     s->box = shm_box(&boot->shm, boot->slot);
+    interrupt_watch(s->box);
     s->memory_limit_bytes = memory_limit_bytes(&boot->conf);
     s->arena = arena_new("session", 0, arena_full_throw);
     s->message = arena_new("message", s->memory_limit_bytes, arena_full_throw);

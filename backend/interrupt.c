@@ -10,6 +10,7 @@
 #include "backend/throw.h"
 #include "common/base/env.h"
 #include "common/proc/proc.h"
+#include "common/shm/publish.h"
 
 #include <math.h>
 #include <sys/time.h>
@@ -17,6 +18,21 @@
 #include <unistd.h>
 
 static bool timer_runs;
+static const BoxShm *own_box; /* NULL: a test's session without one */
+
+void
+interrupt_watch(const BoxShm *own)
+{
+    own_box = own;
+}
+
+/* The walwriter cancels who keeps too much memory by an old snapshot. */
+static bool
+is_snapshot_old(void)
+{
+    u64 pin = own_box ? observe_u64(&own_box->pub_pin_epoch) : 0;
+    return pin && observe_u64(&own_box->pub_cancel_pin) == pin;
+}
 
 bool
 interrupt_pending(void)
@@ -35,6 +51,8 @@ static void
 leave_if_told(void)
 {
     interrupt_quit();
+    if (proc_flag(PROC_STOP) && is_snapshot_old())
+        err_throw_fatal(ERR_SNAPSHOT_TOO_OLD, "terminating connection because its snapshot is too old");
     if (proc_flag(PROC_STOP))
         err_throw_fatal(ERR_ADMIN_SHUTDOWN, "terminating connection due to administrator command");
 }
@@ -51,6 +69,8 @@ interrupt_check(void)
     if (LIKELY(!interrupt_pending()))
         return;
     leave_if_told();
+    if (proc_flag(PROC_CANCEL) && is_snapshot_old())
+        err_throw(ERR_SNAPSHOT_TOO_OLD, "snapshot too old");
     if (proc_flag(PROC_CANCEL))
         err_throw(ERR_QUERY_CANCELED, "canceling statement due to user request");
     timed_out();

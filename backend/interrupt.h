@@ -5,7 +5,7 @@
 #ifndef INTERRUPT_H
 #define INTERRUPT_H
 
-#include "common/base/base.h"
+#include "common/shm/box.h"
 
 /* Any thread: true when the running statement should stop. */
 bool interrupt_pending(void);
@@ -17,6 +17,8 @@ void interrupt_sleep(double seconds);
 void interrupt_quit(void);
 
 /* ---- for the session loop ---- */
+/* The session's own box says when a cancel is because of its old snapshot (72000). */
+void interrupt_watch(const BoxShm *own);
 /* A statement starts: the timer runs from now on, unless it does already (timeout_ms 0: none). */
 void interrupt_statement_begin(i64 timeout_ms);
 /* The timer does not run any more; a cancel stays. */

@@ -199,8 +199,8 @@ block_room(World *w, TableWork *tw, SlotDirShm *slot, u32 rows, bool must)
     u32 capacity = OPEN_FIRST_ROWS;
     while (capacity < rows)
         capacity *= 2;
-    if (old && slot->kind == SLOT_CHAIN && capacity > 4 * OPEN_FIRST_ROWS)
-        capacity = BLOCK_ROWS; /* bulk rows go on coming */
+    if (slot->kind == SLOT_CHAIN && capacity > (old ? 4 : 16) * (u32)OPEN_FIRST_ROWS)
+        capacity = BLOCK_ROWS; /* bulk rows go on coming; arrays that are left behind wait for every older pin */
     BlockShm *b = block_new(w, tw, capacity, must);
     if (!b)
         return false;

@@ -430,11 +430,12 @@ compact_forget_table(World *w, const TableWork *tw)
     q->count = kept;
 }
 
-/* A pinned root may have the block. */
-static bool
-rows_needed(const World *w, const SlotDirShm *slot)
+bool
+compact_rows_needed(const World *w, const SlotDirShm *slot)
 {
     u64 link = slot->pub_link_epoch, unlink = slot->pub_unlink_epoch;
+    if (!slot->pub_block)
+        return false;
     if (unlink > w->seen_epoch || (w->pins_overflow && w->oldest_epoch < unlink))
         return true;
     for (u32 i = 0; i < w->pin_count && w->pins[i].epoch < unlink; i++)
@@ -525,7 +526,7 @@ compact_release(World *w)
     i64 oldest_us = q->count ? oldest_transaction_us(w) : 0;
     for (u64 i = 0; i < q->count; i++) {
         Moved m = q->items[q->first + i];
-        if (m.slot->pub_block && !rows_needed(w, m.slot))
+        if (m.slot->pub_block && !compact_rows_needed(w, m.slot))
             free_rows(w, &m);
         if (!m.slot->pub_block && w->oldest_epoch >= m.slot->pub_unlink_epoch && oldest_us > m.wall_us)
             free_slot(w, &m);

@@ -22,7 +22,7 @@ keep_key(void *ctx, u64 id)
     if (!slot)
         return false;
     if (slot->kind == SLOT_MOVED) /* its rows are found by older pins, until they are freed */
-        return slot->pub_block != NULL;
+        return compact_rows_needed(k->w, slot);
     return !slot->pub_bits || !world_row_over(k->w, k->tw, slot, ROW_OFFSET(id));
 }
 

@@ -232,6 +232,8 @@ open_all(Writer *w, const WriterOptions *o, Error *err)
     if (ok) {
         if (!o->take_over)
             o->shm->writer->first_lsn = wal_next_lsn(w->wal);
+        w->snapshot_cancel_percent = o->snapshot_cancel_percent;
+        w->old_slot = UINT32_MAX;
         w->compactor.dead_percent = o->compact_dead_percent;
         w->compactor.dead_rows = o->compact_dead_rows;
         w->next_chain = wal_next_lsn(w->wal);
@@ -347,6 +349,7 @@ look_at_memory(Writer *w, u64 now_ns)
     w->memory_wait = is_short && now_ns < w->memory_until_ns && world_gives_back(w->world);
     w->compactor.wanted = is_short;
     w->compactor.hungry |= is_short;
+    signal_old_snapshot(w, now_ns);
 }
 
 /* Memory that no pin reaches any more is given back, a few pieces a turn. An idle writer publishes an epoch so that pins move on; one that waits for the log
@@ -463,6 +466,7 @@ walwriter_main(Boot *boot)
     WriterOptions o = {.shm = &boot->shm, .wal_dir_fd = boot->wal_dir_fd, .snap_dir_fd = boot->snap_dir_fd, .database_id = boot->database_id,
                        .segment_bytes = (u64)conf_int(&boot->conf, wal_segment_size), .snapshot_bytes = (u64)conf_int(&boot->conf, max_wal_size),
                        .engine = wanted_engine(&boot->conf), .take_over = boot->take_over, .log_begun = boot->log_begun, .root_password = boot->root_password,
+                       .snapshot_cancel_percent = (u32)conf_int(&boot->conf, snapshot_cancel_percent),
                        .compact_dead_percent = (u32)conf_int(&boot->conf, compact_dead_percent),
                        .compact_dead_rows = (u32)conf_int(&boot->conf, compact_dead_rows)};
     bool ok = writer_open(&o, &w, &err);

@@ -197,6 +197,8 @@ void block_slot_drop(World *w, TableWork *tw, SlotDirShm *slot);
 /* ---- compaction (compact_world.c) ---- */
 /* The block, which its table's next publish takes out of its directory, waits until no pin is older than that. */
 void compact_note_moved(World *w, TableWork *tw, SlotDirShm *slot);
+/* A pinned root may have the compacted block. */
+bool compact_rows_needed(const World *w, const SlotDirShm *slot);
 /* Its table goes: what waits leaves the queue. */
 void compact_forget_table(World *w, const TableWork *tw);
 /* A bounded piece: what no pin needs any more is freed. */

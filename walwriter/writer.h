@@ -319,6 +319,9 @@ typedef struct Writer {
     u64 resume_at_ns, seal_at_ns, reclaim_at_ns;
     bool memory_wait;       /* requests that take memory wait in their boxes for some that is on its way back, */
     bool memory_short;
+    u32 snapshot_cancel_percent; /* setting */
+    u32 old_slot;           /* the session with the oldest pin when it was last looked for, */
+    u64 old_epoch, old_look_ns; /* its epoch, and when to look again */
     u64 memory_until_ns;    /* but not longer than this */
     bool full;              /* requests wait in their boxes for a group to come back */
     bool unsealed;          /* something became durable since the last seal */
@@ -516,7 +519,8 @@ void notify_taken_over(Writer *w);
 bool notify_was_published(Writer *w, const Tx *tx);
 /* After the answers: listeners are told. */
 void notify_wake(Writer *w);
-/* signal.c: pg_cancel_backend, pg_terminate_backend; answers. */
+/* signal.c: pg_cancel_backend, pg_terminate_backend; answers. Who keeps too much memory by an old snapshot is told 72000. */
+void signal_old_snapshot(Writer *w, u64 now_ns);
 void signal_backend(Writer *w, Tx *tx);
 void answer_put(Writer *w, Tx *tx, AnsStatus status, u64 version, u64 rows, const Error *err);
 void answer_flush(Writer *w);
@@ -568,6 +572,7 @@ typedef struct WriterOptions {
     IoEngineKind engine;
     bool take_over;
     u32 compact_dead_percent, compact_dead_rows; /* settings; 0 percent: no compaction */
+    u32 snapshot_cancel_percent;
     bool log_begun;      /* an empty log is a lost one */
     char *root_password; /* wiped; empty: none */
 } WriterOptions;

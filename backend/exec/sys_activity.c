@@ -195,8 +195,9 @@ session_row(SystemRows *r, u32 slot, const SlotShm *s, const BoxShm *b, const Lo
     system_null(r); /* state_change */
     wait_event(r, state, lock);
     system_text(r, state_text(state));
-    for (int i = 0; i < 3; i++) /* backend_xid, backend_xmin, query_id */
-        system_null(r);
+    system_null(r); /* backend_xid */
+    int_or_null(r, observe_u64(&b->pub_pin_epoch) != 0, (u32)relaxed_u64(&b->pub_pin_version)); /* backend_xmin: the version that it holds */
+    system_null(r); /* query_id */
     system_text(r, statement_text(r->arena, b));
     system_text(r, STR_LIT("client backend"));
     system_end_row(r);

@@ -41,7 +41,7 @@ typedef enum AnsStatus {
 typedef struct BoxShm {
     /* ---- written by the backend ---- */
     u64 pub_pin_epoch;   /* 0: nothing pinned */
-    u64 pub_pin_version;
+    u64 pub_pin_version; /* what is read, for views */
     u8 line0[48];
     u64 pub_req_seq;     /* never decreases within a slot generation; starts at 0 */
     u32 req_kind;        /* ReqKind of requests.def */
@@ -80,7 +80,8 @@ typedef struct BoxShm {
     u64 ans_slot;
     u64 ans_open[2]; /* ans_txn after answer number n at n % 2: a successor goes by the last one that was published, not by one that was only begun */
     u64 ans_bits[BOX_LOCK_ROWS / 64]; /* LOCK of rows: a bit a row, 1 = granted */
-    u8 pad_writer[4096 - 64 - sizeof(Error) - 24 - BOX_LOCK_ROWS / 8];
+    u64 pub_cancel_pin; /* the session is cancelled because its pin of this epoch keeps too much memory */
+    u8 pad_writer[4096 - 64 - sizeof(Error) - 32 - BOX_LOCK_ROWS / 8];
     /* ---- written by the backend (offset 8192) ---- */
     u8 area[BOX_AREA_BYTES];
     /* ---- written by the walwriter ---- */

@@ -26,6 +26,7 @@ snapshot_pin(const Shm *shm, BoxShm *own_box)
     do
         root = (const Root *)(uintptr_t)pin_root(own_box, &head->pub_epoch, (const u64 *)(const void *)&head->pub_root);
     while (observe_u64(&head->pub_epoch) != relaxed_u64(&own_box->pub_pin_epoch));
+    relax_store_u64(&own_box->pub_pin_version, root ? root->version : 0);
     return (Snapshot){.root = root, .version = root ? root->version : 0, .epoch = root ? root->epoch : 0};
 }
 
