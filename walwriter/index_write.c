@@ -246,12 +246,22 @@ index_begin_bulk(World *w, IndexShm *x, u32 depth)
     return true;
 }
 
+/* As full as growing ones become and a little more (chance): what fitted the memory before must fit again. */
+static u32
+bulk_line_bits(u64 count)
+{
+    u32 bits = 0;
+    while ((u64)capacity_of(bits) * 92 / 100 < count + (bits == 0))
+        bits++;
+    return bits;
+}
+
 bool
 index_add_ranges(World *w, IndexShm *x, u32 first, u32 end, const u64 *counts)
 {
     IndexDirShm *d = (IndexDirShm *)(uintptr_t)x->pub_dir;
     for (u32 i = first; i < end; i++) {
-        d->segments[i] = segment_new(w, line_bits_for(counts[i]), d->depth, false);
+        d->segments[i] = segment_new(w, bulk_line_bits(counts[i]), d->depth, false);
         if (!d->segments[i])
             return false;
     }

@@ -356,6 +356,8 @@ load(Restore *r)
     if (!ok || !world_restore_keys(*r->world, toc_of(r)->head.version, reader_count(), r->err))
         return false;
     world_publish(*r->world, toc_of(r)->head.version);
+    while (world_reclaim(*r->world)) /* what growing dictionaries left behind */
+        ;
     return true;
 }
 

@@ -340,7 +340,7 @@ static bool
 build_index(World *w, const TableWork *tw, u32 key, u64 rows, u32 threads, Error *err)
 {
     KeyBuild b = {.tw = tw, .key = &tw->t->def->keys[key], .index = &tw->t->keys[key], .thread_count = threads};
-    while (rows >> b.depth > INDEX_BULK_ENTRIES && b.depth < INDEX_DEPTH_MAX)
+    while (rows > (u64)INDEX_BULK_ENTRIES << b.depth && b.depth < INDEX_DEPTH_MAX)
         b.depth++;
     u32 ranges = 1u << b.depth, rounds = (u32)(rows / KEYS_A_ROUND) + 1, step = MAX(1u, (ranges + rounds - 1) / rounds);
     u64 *counts = calloc(ranges, sizeof *counts);

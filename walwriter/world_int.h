@@ -245,7 +245,7 @@ bool index_begin_bulk(World *w, IndexShm *x, u32 depth);
 bool index_add_ranges(World *w, IndexShm *x, u32 first, u32 end, const u64 *counts);
 void index_place(IndexShm *x, u32 stored, u64 payload);
 void index_count(IndexShm *x); /* its notes anew from what lies in it */
-enum { INDEX_BULK_ENTRIES = 12000 }; /* of a range: one segment of the usual size */
+enum { INDEX_BULK_ENTRIES = 20889 }; /* of a range at most: one segment of the usual size, as full as it is before it is split */
 
 /* ---- keys (key_write.c) ---- */
 bool key_reserve_part(World *w, TableWork *tw, const PartView *p, Error *err);
