@@ -278,7 +278,7 @@ typedef struct AVacuumed {
 
 typedef enum AAlterKind {
     AA_ADD_COLUMN, AA_DROP_COLUMN, AA_SET_DEFAULT, AA_DROP_DEFAULT, AA_SET_NOT_NULL, AA_DROP_NOT_NULL, AA_ADD_KEY, AA_DROP_CONSTRAINT,
-    AA_RENAME_TABLE, AA_RENAME_COLUMN, AA_RENAME_CONSTRAINT, AA_OWNER, AA_ADD_CHECK, AA_VALIDATE,
+    AA_RENAME_TABLE, AA_RENAME_COLUMN, AA_RENAME_CONSTRAINT, AA_OWNER, AA_ADD_CHECK, AA_VALIDATE, AA_TYPE,
 } AAlterKind;
 struct ARole;
 /* One action of ALTER TABLE. */
@@ -289,8 +289,9 @@ typedef struct AAlter {
     const struct ARole *owner; /* OWNER TO */
     AColumnDef *column; /* ADD COLUMN */
     AConstraint *constraint; /* ADD PRIMARY KEY, UNIQUE, CHECK */
-    AExpr *expr;        /* SET DEFAULT */
+    AExpr *expr;        /* SET DEFAULT; TYPE … USING, NULL: none */
     Str text;
+    ATypeName *type;
 } AAlter;
 
 /* One element of INSERT's column list or UPDATE's SET. */

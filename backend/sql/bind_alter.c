@@ -2,9 +2,10 @@
  * bind_alter.c
  *    ALTER TABLE: the new definition, made from the old one by each action, and the query that gives the new rows when they cannot stay as they are.
  *
- * Actions are done in PostgreSQL's order: what goes, then new columns, what is said of columns, keys, at last defaults. Names and defaults leave
+ * Actions are done in PostgreSQL's order: what goes, then other types, new columns, what is said of columns, keys, at last defaults. Names and defaults leave
  * the rows as they are. Everything else writes them anew: a column that may be NULL is stored otherwise than one that may not.
  */
+#include "backend/sql/deparse.h"
 #include "backend/sql/new_table.h"
 
 #include "common/store/rights.h"
@@ -16,6 +17,7 @@ typedef struct Alter {
     const TableDef *old;
     NewTable n;
     i32 *from;       /* of each column, the old one; -1: it is new */
+    const AAlter **typed; /* of each old column, what gives it another type; NULL: nothing */
     u32 old_keys;    /* keys that were there before */
     bool changed, rebuilt, renamed; /* renamed: a column */
     u32 verify_count;
@@ -169,6 +171,50 @@ set_not_null(Alter *a, Str name, bool not_null)
                 err_throw(ERR_INVALID_TABLE_DEFINITION, "column \"%.*s\" is in a primary key", (int)name.len, name.ptr);
     a->rebuilt |= a->n.columns[column].not_null != not_null;
     a->n.columns[column].not_null = not_null;
+}
+
+/* The DEFAULT must be one of the new type, too. */
+static void
+check_default(Alter *a, ColumnDef *c, const ColumnDef *was)
+{
+    if (!c->default_text.len)
+        return;
+    BExpr *v = bind_default(a->b, a->old, (u16)(was - a->old->columns));
+    while (v->kind == BX_CAST && !v->explicit_cast) /* that to the old type */
+        v = v->args[0];
+    if (!coerce_to_target(a->b, v, (TypeId)c->type, c->typmod, CAST_ASSIGNMENT))
+        err_throw(ERR_DATATYPE_MISMATCH, "default for column \"%.*s\" cannot be cast automatically to type %s", (int)c->name.len, c->name.ptr,
+                  bind_type_name((TypeId)c->type));
+    AExpr *e = (AExpr *)(uintptr_t)parse_expression(a->b->arena, c->default_text);
+    c->default_text = new_table_default(&a->n, c, e, c->default_text);
+}
+
+static void
+set_type(Alter *a, const AAlter *x)
+{
+    u32 column = need_column(a, x->name);
+    ColumnDef *c = &a->n.columns[column];
+    i32 typmod;
+    a->b->no_positions = true;
+    TypeId type = bind_type(a->b, x->type, &typmod);
+    a->b->no_positions = false;
+    if (a->from[column] < 0 || a->typed[a->from[column]])
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "cannot alter type of column \"%.*s\" twice", (int)x->name.len, x->name.ptr);
+    ColumnDef made = new_table_column_of(&a->n, c->name, type, typmod, x->type->at);
+    made.not_null = c->not_null;
+    made.default_text = c->default_text;
+    a->typed[a->from[column]] = x;
+    if (!x->expr && c->type == made.type && c->typmod == made.typmod) {
+        a->changed = true;
+        return;
+    }
+    *c = made;
+    for (u32 k = 0; k < a->n.def->key_count; k++)
+        for (u32 i = 0; i < a->n.keys[k].column_count; i++)
+            if (a->n.keys[k].columns[i] == column)
+                new_table_check_key_type(type);
+    check_default(a, c, &a->old->columns[a->from[column]]);
+    a->rebuilt = true;
 }
 
 static void
@@ -361,6 +407,7 @@ run_action(Alter *a, const AAlter *x)
     case AA_ADD_CHECK: add_check(a, x->constraint); break;
     case AA_VALIDATE: validate(a, x); break;
     case AA_DROP_CONSTRAINT: drop_constraint(a, x); break;
+    case AA_TYPE: set_type(a, x); break;
     case AA_RENAME_TABLE:
         check_free(a, x->new_name);
         a->n.def->name = arena_str(a->b->arena, x->new_name);
@@ -397,6 +444,7 @@ open_definition(Alter *a)
     a->n.null_given = ARENA_ARRAY(arena, bool, columns);
     a->n.keys = ARENA_ARRAY(arena, KeyDef, keys);
     a->from = ARENA_ARRAY(arena, i32, columns);
+    a->typed = ARENA_ARRAY(arena, const AAlter *, old->column_count);
     for (u32 i = 0; i < old->column_count; i++) {
         a->n.columns[i] = old->columns[i];
         a->n.columns[i].name = arena_str(arena, old->columns[i].name);
@@ -409,7 +457,7 @@ open_definition(Alter *a)
     }
     a->old_keys = old->key_count;
     a->n.checks = ARENA_ARRAY(arena, CheckDef, (u32)old->check_count + keys - old->key_count);
-    a->verify = ARENA_ARRAY(arena, Str, keys + s->alters.count);
+    a->verify = ARENA_ARRAY(arena, Str, (u32)old->check_count + keys + s->alters.count);
     for (u32 i = 0; i < old->check_count; i++) {
         a->n.checks[i] = old->checks[i];
         a->n.checks[i].name = arena_str(arena, old->checks[i].name);
@@ -442,6 +490,30 @@ keep_rights(Alter *a)
     a->n.def->acl_count = n;
 }
 
+/* The value of a column that gets another type. */
+static BExpr *
+retyped(Scope *s, BExpr *old, const ColumnDef *c, const AAlter *x)
+{
+    const AExpr *sub = x->expr ? bind_find_subquery(x->expr) : NULL;
+    if (sub)
+        bind_fail(s->b, sub->at, ERR_FEATURE_NOT_SUPPORTED, "cannot use subquery in transform expression");
+    BExpr *e = x->expr ? bind_expr_at(s, x->expr, PLACE_TRANSFORM) : old;
+    BExpr *r = coerce_to_target(s->b, e, (TypeId)c->type, c->typmod, CAST_ASSIGNMENT);
+    if (r)
+        return r;
+    Str n = c->name;
+    const char *type = bind_type_name((TypeId)c->type);
+    if (x->expr)
+        bind_fail_hint(0, ERR_DATATYPE_MISMATCH, "You might need to add an explicit cast.",
+                       "result of USING clause for column \"%.*s\" cannot be cast automatically to type %s", (int)n.len, n.ptr, type);
+    ByteBuf name = {0};
+    deparse_name(&name, n);
+    const char *hint = arena_printf(s->b->arena, "You might need to specify \"USING %.*s::%s\".", (int)name.len, (const char *)name.data,
+                                    type_format(s->b->arena, (TypeId)c->type, c->typmod));
+    buf_free(&name);
+    bind_fail_hint(0, ERR_DATATYPE_MISMATCH, hint, "column \"%.*s\" cannot be cast automatically to type %s", (int)n.len, n.ptr, type);
+}
+
 /* The new rows, from the old ones. */
 static BQuery *
 rows_query(Alter *a)
@@ -453,10 +525,43 @@ rows_query(Alter *a)
     const NsItem *item = bind_add_table(&scope, a->old, NULL, &scope.query->from->rel);
     for (u32 i = 0; i < a->n.def->column_count; i++) {
         BExpr *value = a->from[i] >= 0 ? bexpr_copy(b, item->columns[a->from[i]].expr, 0) : bind_default(b, a->n.def, (u16)i);
+        if (a->from[i] >= 0 && a->typed[a->from[i]])
+            value = retyped(&scope, value, &a->n.columns[i], a->typed[a->from[i]]);
         ptrlist_add(b->arena, &targets, bind_new_target(&scope, value, a->n.columns[i].name));
     }
     bind_finish_scope(&scope, &targets);
     return scope.query;
+}
+
+static bool
+has_new_type(const Alter *a, const CheckDef *c)
+{
+    for (u32 i = 0; i < c->column_count; i++) {
+        i32 old = a->from[c->columns[i]];
+        if (old >= 0 && a->typed[old])
+            return true;
+    }
+    return false;
+}
+
+/* A check over a column of another type means what its text means now. */
+static void
+move_checks(Alter *a)
+{
+    const TableDef *def = a->n.def;
+    i32 *same = ARENA_ARRAY(a->b->arena, i32, def->column_count);
+    for (u32 i = 0; i < def->column_count; i++)
+        same[i] = (i32)i;
+    for (u32 i = 0; i < a->n.old_checks; i++) {
+        CheckDef *c = &a->n.checks[i];
+        if (a->renamed) {
+            *c = bind_moved_check(a->b, a->old, def, a->from, c);
+        } else if (has_new_type(a, c)) {
+            *c = bind_moved_check(a->b, def, def, same, c);
+            if (!c->not_valid)
+                verify_rows(a, c->name);
+        }
+    }
 }
 
 /* The checks that the table's rows must obey: those that are new to them. */
@@ -465,8 +570,7 @@ set_checks(Alter *a)
 {
     BStmt *to = a->to;
     TableDef *def = a->n.def;
-    for (u32 i = 0; i < a->n.old_checks && a->renamed; i++)
-        a->n.checks[i] = bind_moved_check(a->b, a->old, def, a->from, &a->n.checks[i]);
+    move_checks(a);
     new_table_sort_checks(&a->n);
     to->checks = ARENA_ARRAY(a->b->arena, BCheck, a->verify_count);
     for (u32 i = 0; i < a->verify_count; i++)
@@ -506,12 +610,13 @@ pass_of(AAlterKind kind)
     case AA_DROP_CONSTRAINT:
     case AA_DROP_NOT_NULL:
     case AA_DROP_DEFAULT: return 0;
-    case AA_ADD_COLUMN: return 1;
-    case AA_SET_NOT_NULL: return 2;
+    case AA_TYPE: return 1;
+    case AA_ADD_COLUMN: return 2;
+    case AA_SET_NOT_NULL: return 3;
     case AA_ADD_KEY:
     case AA_ADD_CHECK:
-    case AA_VALIDATE: return 3;
-    default: return 4;
+    case AA_VALIDATE: return 4;
+    default: return 5;
     }
 }
 
@@ -541,12 +646,12 @@ bind_alter_table(Binder *b, BStmt *to, const Stmt *s)
         return;
     bind_must_own(b, a.old);
     open_definition(&a);
-    for (int pass = 0; pass <= 4; pass++)
+    for (int pass = 0; pass <= 5; pass++)
         for (u32 i = 0; i < s->alters.count; i++) {
             const AAlter *x = LIST_AT(s->alters, AAlter, i);
             if (pass_of(x->kind) == pass)
                 run_action(&a, x);
-            if (pass == 3 && x->kind == AA_ADD_COLUMN)
+            if (pass == 4 && x->kind == AA_ADD_COLUMN)
                 add_column_constraints(&a, x);
         }
     new_table_name_keys(&a.n, a.old_keys);

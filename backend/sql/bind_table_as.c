@@ -25,14 +25,16 @@ bind_create_table_as(Binder *b, BStmt *to, const Stmt *s)
 {
     BQuery *q = bind_query(b, s->select, true);
     u32 count = bquery_visible(q);
+    NewTable n = {.b = b, .def = ARENA_NEW(b->arena, TableDef)};
+    n.def->name = to->table_name;
+    if (new_table_name_taken(&n, n.def->name))
+        err_throw(ERR_DUPLICATE_TABLE, "relation \"%.*s\" already exists", (int)n.def->name.len, n.def->name.ptr);
     if (s->column_name_count > count)
         err_throw(ERR_SYNTAX_ERROR, "too many column names were specified");
     if (count > MAX_COLUMNS)
         err_throw(ERR_TOO_MANY_COLUMNS, "tables can have at most %d columns", MAX_COLUMNS);
     if (!count)
         err_throw(ERR_FEATURE_NOT_SUPPORTED, "CREATE TABLE AS without columns is not supported yet");
-    NewTable n = {.b = b, .def = ARENA_NEW(b->arena, TableDef)};
-    n.def->name = to->table_name;
     n.def->owner_id = b->ctx->role_id;
     n.def->column_count = (u16)count;
     n.def->columns = n.columns = ARENA_ARRAY(b->arena, ColumnDef, count);
@@ -41,8 +43,6 @@ bind_create_table_as(Binder *b, BStmt *to, const Stmt *s)
         query_column(&n, s, &q->targets[i], i);
         to->columns[i] = (u16)i;
     }
-    if (new_table_name_taken(&n, n.def->name))
-        err_throw(ERR_DUPLICATE_TABLE, "relation \"%.*s\" already exists", (int)n.def->name.len, n.def->name.ptr);
     to->create = n.def;
     if (s->no_data)
         return;

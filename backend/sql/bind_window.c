@@ -34,7 +34,7 @@ place_name(BindPlace place)
         [PLACE_WHERE] = "WHERE", [PLACE_ON] = "JOIN conditions", [PLACE_GROUP] = "GROUP BY", [PLACE_HAVING] = "HAVING", [PLACE_LIMIT] = "LIMIT",
         [PLACE_OFFSET] = "OFFSET", [PLACE_VALUES] = "VALUES", [PLACE_SET] = "UPDATE", [PLACE_FILTER] = "FILTER", [PLACE_RETURNING] = "RETURNING",
         [PLACE_DEFAULT] = "DEFAULT expressions", [PLACE_FUNCTION] = "functions in FROM", [PLACE_COPY_WHERE] = "COPY FROM WHERE conditions",
-        [PLACE_EXECUTE] = "EXECUTE parameters", [PLACE_CHECK] = "check constraints",
+        [PLACE_EXECUTE] = "EXECUTE parameters", [PLACE_CHECK] = "check constraints", [PLACE_TRANSFORM] = "transform expressions",
     };
     return place < COUNT_OF(names) ? names[place] : NULL;
 }

@@ -81,8 +81,8 @@ new_table_column(NewTable *n, const AColumnDef *c, u32 index)
 
 /* ---- keys ---- */
 
-static void
-check_key_type(TypeId type)
+void
+new_table_check_key_type(TypeId type)
 {
     if (type == TYPE_JSON)
         bind_fail_hint(0, ERR_UNDEFINED_OBJECT, "You must specify an operator class for the index or define a default operator class for the data type.",
@@ -112,7 +112,7 @@ key_column(NewTable *n, KeyDef *key, const AConstraint *c, Str name)
             bind_fail(b, c->at, ERR_DUPLICATE_COLUMN, "column \"%.*s\" appears twice in %s constraint", (int)name.len, name.ptr, kind);
     if (key->column_count == MAX_KEY_COLUMNS)
         err_throw(ERR_TOO_MANY_COLUMNS, "cannot use more than %d columns in an index", MAX_KEY_COLUMNS);
-    check_key_type((TypeId)n->columns[column].type);
+    new_table_check_key_type((TypeId)n->columns[column].type);
     key->columns[key->column_count++] = (u16)column;
     if (key->primary)
         n->columns[column].not_null = 1;

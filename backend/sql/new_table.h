@@ -26,6 +26,8 @@ void new_table_check_name(Str name);
 void new_table_column(NewTable *n, const AColumnDef *c, u32 index);
 /* What the catalog keeps of a DEFAULT. */
 Str new_table_default(NewTable *n, const ColumnDef *c, const AExpr *e, Str text);
+/* Can a column of a key have it? 42704, 0A000. */
+void new_table_check_key_type(TypeId type);
 /* column: of a constraint that stands with it. */
 void new_table_key(NewTable *n, const AConstraint *c, Str column);
 /* The keys that stand with a column. */

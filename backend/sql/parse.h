@@ -103,6 +103,7 @@ bool parse_take_into(Parser *p, Stmt *s);    /* SELECT INTO becomes a CREATE TAB
 void parse_drop_table(Parser *p, Stmt *s);   /* behind DROP TABLE */
 void parse_alter_table(Parser *p, Stmt *s);  /* behind ALTER TABLE */
 void parse_column_def(Parser *p, Stmt *s);   /* to s->column_defs */
+bool parse_known_collation(Parser *p); /* behind COLLATE */
 bool parse_at_table_constraint(Parser *p);
 void parse_table_constraint(Parser *p, Stmt *s); /* to s->constraints, or refused later */
 void parse_truncate(Parser *p, Stmt *s);

@@ -83,6 +83,23 @@ read_drop(Parser *p, Stmt *s)
     read_behavior(p);
 }
 
+/* At [SET DATA] TYPE. */
+static void
+read_type(Parser *p, Stmt *s, Str column)
+{
+    if (parse_try(p, KW_SET))
+        parse_expect(p, KW_DATA);
+    parse_expect(p, KW_TYPE);
+    AAlter *a = add_action(p, s, AA_TYPE);
+    a->name = column;
+    a->type = parse_type(p);
+    u32 at = parse_at(p);
+    if (parse_try(p, KW_COLLATE) && !parse_known_collation(p))
+        parse_refuse_later(s, at, "this collation");
+    if (parse_try(p, KW_USING))
+        a->expr = parse_expr(p);
+}
+
 /* Behind ALTER. */
 static void
 read_alter_column(Parser *p, Stmt *s)
@@ -110,7 +127,7 @@ read_alter_column(Parser *p, Stmt *s)
         parse_expect(p, KW_NULL);
         add_action(p, s, set ? AA_SET_NOT_NULL : AA_DROP_NOT_NULL)->name = name;
     } else if (parse_is(p, KW_TYPE) || (set && parse_is_ahead(p, 1, KW_DATA))) {
-        refuse_action(p, s, "ALTER TABLE ... ALTER COLUMN ... TYPE");
+        read_type(p, s, name);
     } else {
         refuse_action(p, s, "this form of ALTER TABLE ... ALTER COLUMN");
     }

@@ -134,6 +134,14 @@ read_generated(Parser *p, AColumnDef *c, u32 at)
     }
 }
 
+bool
+parse_known_collation(Parser *p)
+{
+    AName n = parse_qualified_name(p);
+    Str c = n.parts[n.count - 1];
+    return str_eq(c, STR_LIT("C")) || str_eq(c, STR_LIT("default")) || str_eq(c, STR_LIT("POSIX")) || str_eq(c, STR_LIT("ucs_basic"));
+}
+
 /* One column constraint; false: none. *deferrable: it may be followed by DEFERRABLE and the like. */
 static bool
 read_column_constraint(Parser *p, Stmt *s, AColumnDef *c, bool *deferrable)
@@ -184,10 +192,7 @@ read_column_constraint(Parser *p, Stmt *s, AColumnDef *c, bool *deferrable)
         read_generated(p, c, at);
     } else if (!named && parse_try(p, KW_COLLATE)) {
         c->collate_at = at;
-        AName n = parse_qualified_name(p);
-        Str collation = n.parts[n.count - 1];
-        if (!str_eq(collation, STR_LIT("C")) && !str_eq(collation, STR_LIT("default")) && !str_eq(collation, STR_LIT("POSIX")) &&
-            !str_eq(collation, STR_LIT("ucs_basic")))
+        if (!parse_known_collation(p))
             column_refuses(c, at, "this collation");
     } else if (named) {
         parse_fail(p);

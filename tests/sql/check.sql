@@ -231,3 +231,5 @@ ALTER TABLE bl ADD CONSTRAINT odd CHECK (a % 2 = 1);
 EXECUTE ins (2);
 EXECUTE ins (1);
 SELECT * FROM bl ORDER BY a;
+SET client_min_messages = warning;
+DROP TABLE IF EXISTS c, n, dup, other, other2, other3, bad, ok, ok2, t, m, e, em, bl, t2;

@@ -98,3 +98,5 @@ CREATE TABLE l6 (LIKE c6, LIKE c9 INCLUDING ALL, PRIMARY KEY (column1));
 INSERT INTO l6 VALUES (1, 'x', 5), (1, 'y', 6);
 INSERT INTO l6 VALUES (1, 'x', 5), (2, 'y', 6);
 SELECT * FROM l6 ORDER BY 1;
+SET client_min_messages = warning;
+DROP TABLE IF EXISTS src, c1, c2, c3, c4, c5, c6, c7, c8, c9, bad, w, b1, b2, b3, b4, big, l1, l2, l3, l4, l5, l6, i1, i2, i3, i4, i5, i6;
