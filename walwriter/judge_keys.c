@@ -166,12 +166,14 @@ ends_statement(const Tx *tx)
     return tx->kind != REQ_PART || (tx->flags & REQ_FLAG_STATEMENT_ENDS);
 }
 
-/* A row that stays has the key, as far as is known: a later part of the same UPDATE may take it away. */
+/* A row that stays has the key, as far as is known: a later part of the same UPDATE may take it away. INSERT … ON CONFLICT did not see it. */
 static Judged
 clash(Writer *w, Tx *tx, u32 part, u32 key, u32 row, RowId found, Error *err)
 {
     const PartView *p = &tx->parts[part];
     bool added;
+    if (p->kind == PART_INSERT && key < REQ_KEYS_MAX && (tx->flags & (u32)REQ_FLAG_FIRST_KEY << key))
+        return judge_gone(tx, err);
     if (ends_statement(tx) || p->kind != PART_UPDATE)
         return unique_violation(w, tx, p->table_id, key, p, row, found, err);
     LayerTable *t = chain_layer_table(tx->chain, p->table_id);

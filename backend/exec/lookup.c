@@ -12,15 +12,8 @@
 
 /* ---- one row's columns by row id ---- */
 
-typedef struct RowReader {
-    Exec *exec;
-    const TableShm *table;
-    u32 table_id, column_count;
-    const u16 *columns;
-} RowReader;
-
-static void
-new_columns(Arena *a, const PlanSlot *slots, u32 count, u32 capacity, Vec *columns)
+void
+row_columns(Arena *a, const PlanSlot *slots, u32 count, u32 capacity, Vec *columns)
 {
     for (u32 i = 0; i < count; i++) {
         columns[i] = (Vec){.phys = slots[i].phys, .scale = slots[i].scale};
@@ -38,9 +31,8 @@ set_null(Vec *v, u32 row)
         ((Str *)v->data)[row] = (Str){"", 0};
 }
 
-/* Text is decoded here: one row, one string. */
-static void
-read_row(const RowReader *r, RowId id, Vec *columns, u32 row)
+void
+row_read(const RowReader *r, RowId id, Vec *columns, u32 row)
 {
     BlockView b;
     ensure(block_locate(r->table, id, &b));
@@ -139,11 +131,11 @@ key_run(Source *source, void *state, Worker *w, u64 morsel)
         if (!i || rows[i] != rows[count - 1])
             rows[count++] = rows[i];
     Vec *columns = ARENA_ARRAY(w->arena, Vec, n->slot_count);
-    new_columns(w->arena, n->slots, n->slot_count, MIN(tuples, (u32)VEC_SIZE), columns);
+    row_columns(w->arena, n->slots, n->slot_count, MIN(tuples, (u32)VEC_SIZE), columns);
     for (u32 at = 0; at < count; at += VEC_SIZE) {
         Batch b = {.count = MIN((u32)VEC_SIZE, count - at), .column_count = n->slot_count, .columns = columns};
         for (u32 i = 0; i < b.count; i++)
-            read_row(&s->reader, rows[at + i], columns, i);
+            row_read(&s->reader, rows[at + i], columns, i);
         source_emit(source, w, &b);
     }
 }
@@ -195,7 +187,7 @@ key_join_open(Op *op, Worker *w)
     if (j->residual)
         st->residual = expr_state(w->arena, j->residual, &w->exec->ctx->env);
     st->right = ARENA_ARRAY(w->arena, Vec, j->key_slot_count);
-    new_columns(w->arena, j->key_slots, j->key_slot_count, VEC_SIZE, st->right);
+    row_columns(w->arena, j->key_slots, j->key_slot_count, VEC_SIZE, st->right);
     st->both = ARENA_ARRAY(w->arena, Vec, all);
     st->out = ARENA_ARRAY(w->arena, Vec, n->slot_count);
     st->bufs = ARENA_ARRAY(w->arena, VecBuf, n->slot_count);
@@ -232,7 +224,7 @@ look_up(KeyJoinOp *op, KeyJoinState *st, Worker *w, const Batch *b)
         RowId id;
         st->matched[i] = possible && key_find(w->exec->snapshot, op->reader.table, j->key_join->key, values, &id);
         if (st->matched[i])
-            read_row(&op->reader, id, st->right, i);
+            row_read(&op->reader, id, st->right, i);
         else
             for (u32 c = 0; c < j->key_slot_count; c++)
                 set_null(&st->right[c], i);
@@ -317,13 +309,13 @@ fetch_push(Op *base, void *state, Worker *w, Batch *b)
     u32 kept = b->column_count;
     if (st->capacity < b->count) {
         st->capacity = b->count <= 32 ? 32 : VEC_SIZE;
-        new_columns(w->arena, base->node->slots + kept, base->node->slot_count - kept, st->capacity, st->columns + kept);
+        row_columns(w->arena, base->node->slots + kept, base->node->slot_count - kept, st->capacity, st->columns + kept);
     }
     for (u32 c = 0; c < kept; c++)
         st->columns[c] = b->columns[c];
     const u64 *ids = b->columns[base->node->fetch.row_column].data;
     for (u32 i = 0; i < b->count; i++)
-        read_row(&op->reader, ids[i], st->columns + kept, i);
+        row_read(&op->reader, ids[i], st->columns + kept, i);
     Batch out = {.count = b->count, .column_count = base->node->slot_count, .columns = st->columns};
     op_emit(base, w, &out);
 }

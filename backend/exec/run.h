@@ -225,6 +225,15 @@ Source *values_source(Exec *e, const PlanNode *n);
 Source *cells_source(Exec *e, const PlanNode *n, const Value *cells, u32 row_count);
 Source *function_source(Exec *e, const PlanNode *n);
 Source *system_source(Exec *e, const PlanNode *n);
+/* One row's columns by row id, into vectors with room (row_columns): text is decoded. */
+typedef struct RowReader {
+    Exec *exec;
+    const TableShm *table;
+    u32 table_id, column_count;
+    const u16 *columns;
+} RowReader;
+void row_columns(Arena *a, const PlanSlot *slots, u32 count, u32 capacity, Vec *columns);
+void row_read(const RowReader *r, RowId id, Vec *columns, u32 row);
 Source *key_source(Exec *e, const PlanNode *n);
 Op *filter_op(Exec *e, const PlanNode *n);
 Op *project_op(Exec *e, const PlanNode *n);

@@ -5,48 +5,9 @@
  * When the answer is RETRY the snapshot has moved and the whole statement runs again, keeping its locks. REPLAN goes back to the session. Vectors
  * for txn have exactly the physical form of their columns.
  */
-#include "backend/exec/run.h"
+#include "backend/exec/write.h"
 
 #include "common/base/hash.h"
-
-/* RETURNING: its rows are kept until the write is accepted. */
-typedef struct Returning {
-    Eval *evals;
-    Vec *columns;
-    VecBuf *text;
-    RowStore store;
-} Returning;
-
-/* A row that several rows of the other tables join is changed once, by the first. */
-typedef struct Seen {
-    u64 mask, count;
-    RowId *ids;    /* 0: empty */
-    u16 *sel;
-    Vec *columns;
-    VecBuf *bufs;
-} Seen;
-
-typedef struct Writer {
-    Exec *exec;
-    TxnWrite *write;
-    const TableDef *def;
-    u32 column_count;     /* of the batches for txn */
-    u16 *columns;         /* their table columns */
-    i32 *from;            /* of each, the source's column; -1: NULL */
-    Vec *vecs;
-    VecBuf *convert, *text;
-    Vec *null_vecs;       /* a column of NULLs for every missing one */
-    Eval *defaults;       /* COPY: of the columns that may need theirs; by column, expr NULL: none */
-    VecBuf *merged;       /* COPY: values and defaults of one column; with `defaults` */
-    Eval where;           /* COPY: expr NULL: none */
-    VecBuf *kept;
-    u64 rows;
-    u32 check_count;
-    const BCheck *checks;
-    Eval *check_evals;
-    Returning *returning; /* NULL: none */
-    Seen *seen;           /* UPDATE … FROM, DELETE … USING; NULL: a row comes once */
-} Writer;
 
 static void
 set_null_column(Writer *w, u32 i, Arena *a, u32 count)
@@ -96,9 +57,8 @@ merge_default(Writer *w, u32 column, const Batch *b, const u8 *wanted)
     *v = (Vec){.phys = v->phys, .scale = v->scale, .data = buf->data, .null_mask = buf->nulls};
 }
 
-/* The batch for txn: one vector a column, of its physical form. */
-static void
-shape_batch(Writer *w, const Batch *b, Batch *ret)
+void
+writer_shape(Writer *w, const Batch *b, Batch *ret)
 {
     Arena *a = w->exec->arena;
     for (u32 i = 0; i < w->column_count; i++) {
@@ -145,8 +105,8 @@ open_insert(Writer *w, Exec *e, const TableShm *table, const BStmt *stmt)
 
 /* ---- rows that come several times ---- */
 
-static bool
-enter_id(Seen *s, RowId id)
+bool
+seen_enter(Seen *s, RowId id)
 {
     u64 at = hash_u64(id) & s->mask;
     for (; s->ids[at]; at = (at + 1) & s->mask)
@@ -156,7 +116,7 @@ enter_id(Seen *s, RowId id)
     return true;
 }
 
-static void
+void
 seen_room(Worker *w, Seen *s, u32 more)
 {
     if ((s->count + more) * 2 <= s->mask)
@@ -169,9 +129,18 @@ seen_room(Worker *w, Seen *s, u32 more)
     s->mask = slots - 1;
     for (u64 i = 0; i < old_slots; i++)
         if (old[i])
-            enter_id(s, old[i]);
+            seen_enter(s, old[i]);
     if (old)
         exec_free(w, old, old_slots * sizeof *old);
+}
+
+bool
+seen_has(const Seen *s, RowId id)
+{
+    for (u64 at = hash_u64(id) & s->mask; s->ids && s->ids[at]; at = (at + 1) & s->mask)
+        if (s->ids[at] == id)
+            return true;
+    return false;
 }
 
 /* The rows of b whose id was not there yet. */
@@ -189,7 +158,7 @@ first_ones(Writer *w, const Batch *b)
     }
     seen_room(worker, s, b->count);
     for (u32 i = 0; i < b->count; i++)
-        if (enter_id(s, ids[i]))
+        if (seen_enter(s, ids[i]))
             s->sel[count++] = (u16)i;
     s->count += count;
     if (count == b->count)
@@ -213,15 +182,15 @@ open_returning(Writer *w, const Plan *plan)
     r->text = ARENA_ARRAY(worker->arena, VecBuf, n);
     for (u32 i = 0; i < n; i++) {
         const PlanExpr *x = &plan->returning[i];
-        const PlanSlot *s = x->column >= 0 ? &plan->root->slots[x->column] : NULL;
+        const PlanSlot *s = x->column >= 0 ? &(plan->upsert ? plan->upsert->slots : plan->root->slots)[x->column] : NULL;
         eval_open(&r->evals[i], worker, x);
         types[i] = s ? (RowColumn){.phys = s->phys, .scale = s->scale} : (RowColumn){.phys = expr_phys(x->prog), .scale = expr_scale(x->prog)};
     }
     r->store = (RowStore){.column_count = n, .types = types};
 }
 
-static void
-keep_returning(Writer *w, const Batch *b)
+void
+writer_keep_returning(Writer *w, const Batch *b)
 {
     Returning *r = w->returning;
     Worker *worker = &w->exec->workers[0];
@@ -262,8 +231,8 @@ first_false(const Vec *v, u32 count)
 }
 
 /* A row that breaks a CHECK is the error of txn_insert and txn_update: they know what else may be wrong with it, and its values. */
-static void
-look_at_checks(Writer *w, const Batch *b)
+void
+writer_look_at_checks(Writer *w, TxnWrite *write, const Batch *b)
 {
     u32 first = b->count;
     for (u32 i = 0; i < w->check_count && first; i++) {
@@ -271,7 +240,7 @@ look_at_checks(Writer *w, const Batch *b)
         eval_run(&w->check_evals[i], &w->exec->workers[0], b, &truth);
         u32 at = first_false(&truth, first);
         if (at < first)
-            txn_note_broken(w->write, at, w->checks[i].name);
+            txn_note_broken(write, at, w->checks[i].name);
         first = at;
     }
 }
@@ -287,15 +256,15 @@ write_batch(Writer *w, const BStmt *stmt, const Batch *all)
     if (stmt->kind == BST_DELETE) {
         txn_delete(w->write, b->columns[0].data, b->count);
     } else {
-        look_at_checks(w, b);
-        shape_batch(w, b, &shaped);
+        writer_look_at_checks(w, w->write, b);
+        writer_shape(w, b, &shaped);
         if (stmt->kind == BST_UPDATE)
             txn_update(w->write, b->columns[0].data, w->columns, w->column_count, &shaped);
         else
             txn_insert(w->write, &shaped);
     }
     if (w->returning)
-        keep_returning(w, b);
+        writer_keep_returning(w, b);
 }
 
 static TxnOutcome
@@ -327,10 +296,15 @@ run_once(ExecContext *ctx, const Plan *plan, u64 *ret_rows, Exec **ret_returning
     open_checks(&w, plan);
     if (plan->returning)
         open_returning(&w, plan);
+    Upsert *upsert = plan->upsert ? upsert_open(&w, table, plan) : NULL;
     Batch b;
-    while (pull_next(pull, &b))
-        write_batch(&w, stmt, &b);
-    TxnOutcome outcome = txn_write_finish(w.write);
+    while (pull_next(pull, &b)) {
+        if (upsert)
+            upsert_batch(upsert, &b);
+        else
+            write_batch(&w, stmt, &b);
+    }
+    TxnOutcome outcome = upsert ? upsert_finish(upsert) : txn_write_finish(w.write);
     *ret_rows = w.rows;
     if (outcome == TXN_DONE && plan->returning) {
         exec_hand_out(e, &w.returning->store);
@@ -550,14 +524,14 @@ exec_copy_rows(ExecCopy *c, const Batch *b, const u8 *const *defaults)
     if (c->replan)
         return;
     Batch shaped;
-    shape_batch(w, b, &shaped);
+    writer_shape(w, b, &shaped);
     for (u32 i = 0; i < c->stmt->column_count; i++)
         if (defaults[i])
             merge_default(w, c->stmt->columns[i], b, defaults[i]);
     if (w->where.expr)
         keep_wanted(w, &shaped);
     w->rows += shaped.count;
-    look_at_checks(w, &shaped);
+    writer_look_at_checks(w, w->write, &shaped);
     txn_insert(w->write, &shaped);
 }
 

@@ -218,6 +218,13 @@ typedef struct PlanLock {
     PlanSort bound; /* limit and offset: no more rows are asked for */
 } PlanLock;
 
+/* INSERT … ON CONFLICT DO UPDATE: over the columns of the row that is there, then those of the one that was to be inserted. */
+typedef struct PlanUpsert {
+    PlanSlot *slots;    /* all columns of the table */
+    PlanExpr *values;   /* one for each of BConflict.columns */
+    PlanExpr *where;    /* NULL: none */
+} PlanUpsert;
+
 struct PlanNode {
     PlanNodeKind kind;
     u32 id; /* 0 .. node_count-1 of the plan */

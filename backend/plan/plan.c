@@ -75,6 +75,17 @@ set_columns(Plan *plan, Arena *a, const BQuery *q)
 
 /* ---- RETURNING ---- */
 
+/* The columns of the table as `rel`. */
+static void
+table_slots(const TableDef *t, u16 rel, PlanSlot *to)
+{
+    for (u32 c = 0; c < t->column_count; c++) {
+        const ColumnDef *d = &t->columns[c];
+        to[c] = (PlanSlot){.leaf = LEAF_COLUMN, .rel = rel, .column = (u16)c, .type = (TypeId)d->type, .typmod = d->typmod, .phys = (PhysType)d->phys,
+                           .scale = d->scale, .nullable = true};
+    }
+}
+
 /* Where a column of RETURNING or a CHECK stands among the rows of the source: UPDATE and DELETE have the row id first, then the values, then what is needed of the
  * old rows. -1: nowhere, INSERT leaves it NULL. */
 static i32
@@ -139,12 +150,16 @@ plan_returning(Planner *p, Plan *plan, const BStmt *stmt)
     if (!stmt->returning_count)
         return;
     PlanNode source = source_rows(p, plan);
+    if (plan->upsert) {
+        source.slots = plan->upsert->slots;
+        source.slot_count = catalog_table(p->root, stmt->table_id)->column_count;
+    }
     plan->column_count = stmt->returning_count;
     plan->columns = ARENA_ARRAY(p->arena, PlanColumn, stmt->returning_count);
     plan->returning = ARENA_ARRAY(p->arena, PlanExpr, stmt->returning_count);
     for (u32 i = 0; i < stmt->returning_count; i++) {
         const BTarget *t = &stmt->returning[i];
-        plan->returning[i] = plan_expr(p, over_source(p, stmt, t->expr), &source);
+        plan->returning[i] = plan_expr(p, plan->upsert ? t->expr : over_source(p, stmt, t->expr), &source);
         plan->columns[i] = (PlanColumn){t->name, t->expr->type, t->expr->typmod, t->typmod, t->table_oid, t->attribute};
     }
 }
@@ -156,9 +171,35 @@ plan_checks(Planner *p, Plan *plan, const BStmt *stmt)
     if (!stmt->check_count)
         return;
     PlanNode source = source_rows(p, plan);
+    if (plan->upsert) {
+        source.slots = plan->upsert->slots;
+        source.slot_count = catalog_table(p->root, stmt->table_id)->column_count;
+    }
     plan->checks = ARENA_ARRAY(p->arena, PlanExpr, stmt->check_count);
     for (u32 i = 0; i < stmt->check_count; i++)
-        plan->checks[i] = plan_expr(p, over_source(p, stmt, stmt->checks[i].expr), &source);
+        plan->checks[i] = plan_expr(p, plan->upsert ? stmt->checks[i].expr : over_source(p, stmt, stmt->checks[i].expr), &source);
+}
+
+static void
+plan_upsert(Planner *p, Plan *plan, const BStmt *stmt)
+{
+    const BConflict *c = stmt->conflict;
+    const TableDef *t = catalog_table(p->root, stmt->table_id);
+    if (!c || !t)
+        return;
+    u32 n = t->column_count;
+    PlanUpsert *u = plan->upsert = ARENA_NEW(p->arena, PlanUpsert);
+    PlanNode both = {.kind = PN_VALUES, .slot_count = 2 * n, .slots = ARENA_ARRAY(p->arena, PlanSlot, 2 * n)};
+    table_slots(t, 0, both.slots);
+    table_slots(t, 1, both.slots + n);
+    u->slots = both.slots;
+    u->values = ARENA_ARRAY(p->arena, PlanExpr, c->column_count);
+    for (u32 i = 0; i < c->column_count; i++)
+        u->values[i] = plan_expr(p, c->values[i], &both);
+    if (c->where) {
+        u->where = ARENA_NEW(p->arena, PlanExpr);
+        *u->where = plan_expr(p, c->where, &both);
+    }
 }
 
 static void
@@ -184,11 +225,7 @@ plan_copy_conditions(Planner *p, Plan *plan, const BStmt *stmt)
     if ((!stmt->copy_where && !stmt->check_count) || !t)
         return;
     PlanNode source = {.kind = PN_VALUES, .slot_count = t->column_count, .slots = ARENA_ARRAY(p->arena, PlanSlot, t->column_count)};
-    for (u32 c = 0; c < t->column_count; c++) {
-        const ColumnDef *d = &t->columns[c];
-        source.slots[c] = (PlanSlot){.leaf = LEAF_COLUMN, .column = (u16)c, .type = (TypeId)d->type, .typmod = d->typmod, .phys = (PhysType)d->phys,
-                                     .scale = d->scale, .nullable = true};
-    }
+    table_slots(t, 0, source.slots);
     plan->checks = ARENA_ARRAY(p->arena, PlanExpr, stmt->check_count);
     for (u32 i = 0; i < stmt->check_count; i++)
         plan->checks[i] = plan_expr(p, stmt->checks[i].expr, &source);
@@ -290,6 +327,7 @@ plan_make(Arena *a, const BStmt *stmt, const Root *root)
         break;
     case BST_INSERT:
         plan->root = plan_insert_source(&p, stmt->query);
+        plan_upsert(&p, plan, stmt);
         plan_checks(&p, plan, stmt);
         plan_returning(&p, plan, stmt);
         break;

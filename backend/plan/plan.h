@@ -29,7 +29,8 @@ typedef struct Plan {
     PlanColumn *columns;
     struct PlanExpr *defaults;  /* COPY FROM: one for each of stmt->defaults, over no columns */
     struct PlanExpr *copy_where; /* COPY FROM: over all columns of the table; NULL: none */
-    struct PlanExpr *checks;    /* one for each of stmt->checks: over the rows of root, COPY FROM: over all columns of the table */
+    struct PlanExpr *checks;    /* one for each of stmt->checks: over the rows of root; COPY FROM, ON CONFLICT: over all columns of the table, as RETURNING there */
+    struct PlanUpsert *upsert;  /* ON CONFLICT; NULL: none */
     bool copy_row_alone;        /* COPY FROM: an error may be a row's own */
     struct PlanExpr *returning; /* RETURNING: column_count expressions over the rows of root; NULL: none */
     u64 catalog_version;     /* bound to this; another one: bind again */

@@ -302,6 +302,17 @@ typedef struct ASet {
     AExpr *expr;
 } ASet;
 
+/* ON CONFLICT; neither columns nor constraint: any key. */
+typedef struct AConflict {
+    u32 at;
+    PtrList columns;     /* ASet, without expressions */
+    AExpr *predicate;    /* (columns) WHERE … */
+    Str constraint;
+    bool update;         /* DO UPDATE, not DO NOTHING */
+    PtrList sets;        /* ASetClause */
+    AExpr *where;
+} AConflict;
+
 /* (a, b) = expr; a single a = expr has one column. */
 typedef struct ASetClause {
     PtrList columns; /* ASet */
@@ -388,6 +399,7 @@ struct Stmt {
     Stmt *copied;         /* COPY (INSERT, UPDATE or DELETE … RETURNING …) TO; NULL: a table or select */
     PtrList sets;         /* UPDATE: ASetClause */
     PtrList from;         /* UPDATE … FROM, DELETE … USING: AFrom */
+    AConflict *conflict;  /* INSERT … ON CONFLICT; NULL: none */
     PtrList returning;    /* ATarget */
     AExpr *where;
     const char *unsupported; /* with at: the feature the binder refuses; for ST_UNSUPPORTED the statement */

@@ -189,6 +189,11 @@ BExpr *bind_check(Binder *b, const TableDef *t, const CheckDef *c);
 /* What new rows of t must obey, into the statement; of an UPDATE that changes to->columns only. */
 void bind_checks(Binder *b, BStmt *to, const TableDef *t);
 
+/* ---- bind_conflict.c ---- */
+void bind_on_conflict(Binder *b, BStmt *to, const TableDef *t, const Stmt *s);
+/* The relation `excluded`, behind that of t. */
+NsItem *bind_add_excluded(Scope *s, const TableDef *t);
+
 /* ---- bind_sub.c ---- */
 /* A column of an outer query, captured by the scope's frame; NULL: none has it. */
 BExpr *bind_outer_column(Scope *s, const AName *n);
@@ -336,5 +341,7 @@ void bind_declare(Binder *b, BStmt *to, const Stmt *s);
 /* Target columns of INSERT and COPY: the list, or all. */
 u16 *bind_target_columns(Binder *b, const TableDef *t, const Stmt *s, u32 *ret_count);
 int bind_table_column(const TableDef *t, Str name);
+/* values[column] of SET clauses (ASetClause), NULL for columns that they do not name. */
+void bind_assignments(Scope *s, const TableDef *t, const PtrList *clauses, BExpr **values);
 
 #endif

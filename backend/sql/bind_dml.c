@@ -333,7 +333,7 @@ bind_set_clause(Scope *s, const ASetClause *c, PtrList *to)
 }
 
 /* values[column] for every assignment; all sources are bound before the first is converted. */
-static void
+void
 bind_assignments(Scope *s, const TableDef *t, const PtrList *clauses, BExpr **values)
 {
     PtrList all = {0};
@@ -474,6 +474,10 @@ insert_returning(Binder *b, BStmt *to, const TableDef *t, const Stmt *s)
     Scope scope = {.b = b, .query = ARENA_NEW(b->arena, BQuery)};
     u16 rel;
     bind_add_table(&scope, t, s->alias, &rel);
+    if (s->conflict && s->conflict->update) { /* known, but not to be seen here */
+        NsItem *excluded = bind_add_excluded(&scope, t);
+        excluded->rel_visible = excluded->cols_visible = false;
+    }
     bind_returning(&scope, to, s, NULL);
     right_to_read(&scope, t);
 }
@@ -487,6 +491,8 @@ bind_insert(Binder *b, BStmt *to, const Stmt *s)
     insert_source(b, to, t, s);
     add_defaults(b, to, t);
     bind_checks(b, to, t);
+    if (s->conflict)
+        bind_on_conflict(b, to, t, s);
     if (s->returning.count)
         insert_returning(b, to, t, s);
 }

@@ -287,6 +287,17 @@ typedef struct BCheck {
     BExpr *expr;
 } BCheck;
 
+/* INSERT … ON CONFLICT. Relation 0 is the table, 1 what was to be inserted. */
+typedef struct BConflict {
+    u32 key_count;
+    u16 *keys;           /* numbers of the keys that count, ascending */
+    bool update;         /* DO UPDATE, not DO NOTHING */
+    u32 column_count;
+    u16 *columns;        /* ascending */
+    BExpr **values;
+    BExpr *where;        /* NULL: none */
+} BConflict;
+
 typedef enum BStmtKind {
     BST_SELECT, BST_INSERT, BST_UPDATE, BST_DELETE, BST_COPY_FROM, BST_COPY_TO, BST_CREATE_TABLE, BST_DROP_TABLE, BST_ALTER_TABLE, BST_TRUNCATE,
     BST_SET, BST_SHOW, BST_RESET, BST_LOCK, BST_EXPLAIN, BST_CHECKPOINT, BST_CHECK, BST_ACCESS, BST_TRANSACTION, BST_DEALLOCATE, BST_DISCARD,
@@ -350,6 +361,7 @@ typedef struct BStmt {
     BCopyOptions copy;
     bool copy_out;       /* INSERT, UPDATE, DELETE: RETURNING goes out as COPY … TO does */
     struct BExpr *copy_where; /* COPY FROM: over the columns of the table as relation 0; NULL: none */
+    BConflict *conflict; /* INSERT: NULL: none */
     u32 check_count;     /* INSERT, UPDATE, COPY FROM, ALTER TABLE: what the rows must obey. ALTER TABLE that does not rewrite them: query has these as targets, of
                           * rows that break one */
     BCheck *checks;

@@ -62,6 +62,33 @@ read_set_clauses(Parser *p, PtrList *to)
     } while (parse_try_char(p, ','));
 }
 
+/* (a, b): other than columns cannot be keys here. */
+static void
+read_conflict_columns(Parser *p, Stmt *s, AConflict *c)
+{
+    u32 open = parse_at(p);
+    parse_expect_char(p, '(');
+    do {
+        u32 at = parse_at(p);
+        bool expression = !parse_is_col_id(p, 0) || (parse_peek(p, 1)->kind == T_CHAR && parse_peek(p, 1)->ch == '(');
+        if (expression) {
+            parse_refuse_later(s, at, "an expression in ON CONFLICT");
+            parse_expr(p);
+        } else {
+            ASet *column = ARENA_NEW(p->arena, ASet);
+            *column = (ASet){.column = parse_col_id(p), .at = open};
+            ptrlist_add(p->arena, &c->columns, column);
+        }
+        if (parse_try(p, KW_COLLATE) && !parse_known_collation(p))
+            parse_refuse_later(s, at, "this collation");
+        if (parse_is_col_id(p, 0)) { /* an operator class */
+            parse_qualified_name(p);
+            parse_refuse_later(s, at, "an operator class in ON CONFLICT");
+        }
+    } while (parse_try_char(p, ','));
+    parse_expect_char(p, ')');
+}
+
 static void
 read_on_conflict(Parser *p, Stmt *s)
 {
@@ -69,24 +96,25 @@ read_on_conflict(Parser *p, Stmt *s)
     if (!parse_try(p, KW_ON))
         return;
     parse_expect(p, KW_CONFLICT);
-    parse_refuse_later(s, at, "ON CONFLICT");
+    AConflict *c = s->conflict = ARENA_NEW(p->arena, AConflict);
+    c->at = at;
     if (parse_is_char(p, '(')) {
-        parse_skip_parens(p);
+        read_conflict_columns(p, s, c);
         if (parse_try(p, KW_WHERE))
-            parse_expr(p);
+            c->predicate = parse_expr(p);
     } else if (parse_try(p, KW_ON)) {
         parse_expect(p, KW_CONSTRAINT);
-        parse_col_id(p);
+        c->constraint = parse_col_id(p);
     }
     parse_expect(p, KW_DO);
     if (parse_try(p, KW_NOTHING))
         return;
+    c->update = true;
     parse_expect(p, KW_UPDATE);
     parse_expect(p, KW_SET);
-    PtrList sets = {0};
-    read_set_clauses(p, &sets);
+    read_set_clauses(p, &c->sets);
     if (parse_try(p, KW_WHERE))
-        parse_expr(p);
+        c->where = parse_expr(p);
 }
 
 void

@@ -46,17 +46,24 @@ read_table(Txn *t, u32 table_id)
     return r;
 }
 
+/* It made the table itself: nobody else can change it, and it may be gone again by COMMIT. */
+static bool
+is_own_table(const Txn *t, u32 table_id)
+{
+    return t->pinned && !store_table(t->published.root, table_id);
+}
+
 void
 txn_note_read_table(Txn *t, u32 table_id)
 {
-    if (t->isolation == TXN_SERIALIZABLE && !t->rebuilds) /* what it has locked nobody changes */
+    if (t->isolation == TXN_SERIALIZABLE && !t->rebuilds && !is_own_table(t, table_id)) /* what it has locked nobody changes */
         read_table(t, table_id)->whole = true;
 }
 
 void
 txn_note_read_key(Txn *t, u32 table_id, u32 key, u64 hash, RowId found)
 {
-    if (t->isolation != TXN_SERIALIZABLE || (t->own && own_made_row(t->own, table_id, found)))
+    if (t->isolation != TXN_SERIALIZABLE || is_own_table(t, table_id) || (t->own && own_made_row(t->own, table_id, found)))
         return;
     ReadTable *r = read_table(t, table_id);
     if (r->whole)

@@ -66,6 +66,10 @@ void txn_delete(TxnWrite *w, const RowId *rows, u32 count);
 /* The row at this position of the batch that comes next breaks a CHECK, none before it does: 23514 from txn_insert or txn_update, unless a row up to it
  * has a NULL too many. */
 void txn_note_broken(TxnWrite *w, u32 position, Str constraint);
+/* INSERT … ON CONFLICT: inserts go to `rows`, updates to `updates`, in any order; both become one statement. A bit of `keys` for each key that counts: a
+ * row that clashes in it with one that the snapshot does not have is TXN_RETRY. txn_check looks at rows that may not be inserted in the end as txn_insert does. */
+void txn_write_upsert(TxnWrite *rows, TxnWrite *updates, u32 keys);
+void txn_check(TxnWrite *w, const Batch *b);
 /* A row that is there breaks a CHECK that the table is to have: 23514. */
 NORETURN void txn_throw_broken(const TableDef *t, Str constraint);
 
@@ -76,6 +80,8 @@ TxnOutcome txn_write_finish(TxnWrite *w);
 /* Error or cancel: outside of a block tells the walwriter when a chain or kept locks are open. Safe to call twice; hangs on the statement arena as a
  * hook. */
 void txn_write_abort(TxnWrite *w);
+/* Of txn_write_upsert, instead of txn_write_finish. */
+TxnOutcome txn_upsert_finish(TxnWrite *rows, TxnWrite *updates);
 
 /* ---- catalog changes ---- */
 TxnOutcome txn_create_table(Txn *t, const TableDef *def, bool if_not_exists, bool *ret_exists);

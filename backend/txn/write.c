@@ -16,7 +16,7 @@
 #include "common/disk/record.h"
 #include "common/disk/wal.h"
 
-enum { SMALL_CAPACITY = 32, CHUNK_ROWS = 256, PADDING_PER_COLUMN = 64 };
+enum { DEADLOCK_RETRIES = 20, SMALL_CAPACITY = 32, CHUNK_ROWS = 256, PADDING_PER_COLUMN = 64 };
 
 /* A statement that failed: outside of a block nothing of it stays; in a block the session says what becomes of the transaction. */
 static void
@@ -165,8 +165,24 @@ post_part(TxnWrite *w, ReqKind kind, u32 flags)
     w->longs = 0;
     if (kind != REQ_PART && !(notes_put(t, &len) && reads_put(t, &len)))
         err_throw(ERR_PROGRAM_LIMIT_EXCEEDED, "a serializable transaction has read too many tables");
-    ask_post(t, kind, flags, len, 1);
+    ask_post(t, kind, flags | w->flags, len, 1);
     w->sent |= kind == REQ_PART;
+}
+
+/* ON CONFLICT inserts before it updates, whatever the order of its rows: where PostgreSQL's clients avoid a deadlock by sorting them, ours comes of that. A
+ * statement that is the whole transaction lets go of everything and begins again, at last with the table's lock. */
+static bool
+upsert_deadlock(const TxnWrite *w, const Answer *a, const Error *error)
+{
+    return a->status == ANS_ERROR && error->code == ERR_DEADLOCK_DETECTED && w->beside && !txn_is_open(w->txn) && w->txn->retries < DEADLOCK_RETRIES;
+}
+
+static TxnOutcome
+retry_afresh(Txn *t, Answer *a)
+{
+    ask_rollback(t);
+    a->status = ANS_RETRY;
+    return ask_settle(t, a, NULL);
 }
 
 static TxnOutcome
@@ -180,7 +196,7 @@ collect(TxnWrite *w)
         err_throw(ERR_PROTOCOL_VIOLATION, "the walwriter did not say where the rows went");
     if (rows)
         own_accept(w->txn->own, a.row, (const SlotDirShm *)(uintptr_t)a.slot);
-    return ask_settle(w->txn, &a, &error);
+    return upsert_deadlock(w, &a, &error) ? retry_afresh(w->txn, &a) : ask_settle(w->txn, &a, &error);
 }
 
 void
@@ -227,9 +243,24 @@ fit_rows(TxnWrite *w, const Batch *b, u32 first, u32 want)
     }
 }
 
+/* Only one of two can have pieces of texts on their way, or an answer to come. */
+static void
+take_turn(TxnWrite *w)
+{
+    TxnWrite *other = w->beside;
+    if (!other)
+        return;
+    if (other->longs)
+        send_part(other);
+    write_collect(other);
+    if (other->early != TXN_DONE)
+        w->early = other->early;
+}
+
 static void
 append(TxnWrite *w, const RowId *rows, const Batch *b, u32 count)
 {
+    take_turn(w);
     write_forget_longs(w);
     for (u32 first = 0; first < count && w->early == TXN_DONE;) {
         u32 n = fit_rows(w, b, first, MIN(count - first, (u32)CHUNK_ROWS));
@@ -336,6 +367,39 @@ txn_write_finish(TxnWrite *w)
     w->ended = true;
     arena_unhook(w->arena, abort_hook, w);
     return outcome;
+}
+
+/* ---- two at once ---- */
+
+void
+txn_write_upsert(TxnWrite *rows, TxnWrite *updates, u32 keys)
+{
+    rows->flags = updates->flags = keys * (u32)REQ_FLAG_FIRST_KEY;
+    rows->beside = updates;
+    updates->beside = rows;
+}
+
+void
+txn_check(TxnWrite *w, const Batch *b)
+{
+    begin_kind(w, PART_INSERT, NULL, b->column_count);
+    write_check_rows(w, NULL, b);
+}
+
+TxnOutcome
+txn_upsert_finish(TxnWrite *rows, TxnWrite *updates)
+{
+    TxnWrite *last = updates->rows ? updates : rows, *first = last->beside;
+    if (first->rows && first->early == TXN_DONE) {
+        take_turn(first);
+        send_part(first);
+    }
+    write_collect(first);
+    if (first->early != TXN_DONE)
+        last->early = first->early;
+    first->ended = true;
+    arena_unhook(first->arena, abort_hook, first);
+    return txn_write_finish(last);
 }
 
 void

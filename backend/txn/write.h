@@ -52,6 +52,8 @@ struct TxnWrite {
     bool pieces_asked;  /* the request whose answer is due are pieces */
     Str broken;         /* the CHECK that row `broken_at` of the batch at hand breaks; len 0: none does */
     u32 broken_at;
+    u32 flags;          /* of its requests */
+    TxnWrite *beside;   /* another one of the same statement; NULL: none */
     bool sent;          /* a part before the last one */
     bool ended;
 };

@@ -34,7 +34,9 @@ enum {
     REQ_FLAG_SNAPSHOT = 2,       /* REPEATABLE READ: a row changed since req_version is 40001, not RETRY */
     REQ_FLAG_NEWEST_ROWS = 8,    /* READ COMMITTED in a block: rows that were compacted since req_version are RETRY */
     REQ_FLAG_STATEMENT_ENDS = 4, /* PART: the statement's last one, its keys are settled now */
+    REQ_FLAG_FIRST_KEY = 1 << 8, /* from here on a bit a key: a row to be inserted that clashes in it with one that the statement did not see is RETRY, not 23505 */
 };
+enum { REQ_KEYS_MAX = 24 };
 
 typedef enum BoxRecordKind { BOX_LOCK_ROWS_RECORD = 256, BOX_LOCK_TABLE_RECORD, BOX_LOCK_ADVISORY_RECORD, BOX_READ_TABLE, BOX_READ_KEY, BOX_NOTIFY } BoxRecordKind;
 
