@@ -573,6 +573,46 @@ from_string(KernCall *c, u32 i)
     return array_finish_list(&b, &RET(c, Str, i), c->err);
 }
 
+/* How many of the thresholds, which are in order, are at or below the value. */
+static bool
+bucket(KernCall *c, u32 i)
+{
+    Array a = array_arg(c, 1, i);
+    Value wanted = value_arg(c, 0, i), *all = arena_array(c->scratch, a.shape.count + 1u, sizeof *all);
+    if (a.shape.ndim > 1)
+        return error_set(c->err, ERR_ARRAY_SUBSCRIPT, "thresholds must be one-dimensional array");
+    ArrayWalk w = array_walk(&a);
+    u32 low = 0, high = 0;
+    for (; array_next(&w, c->scratch, &all[high]); high++)
+        if (all[high].is_null)
+            return error_set(c->err, ERR_NULL_NOT_ALLOWED, "thresholds array must not contain NULLs");
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (compare_items(c, &wanted, &all[middle]) < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    RET(c, i32, i) = (i32)low;
+    return true;
+}
+
+/* How many elements are NULL, or are not; the binder makes an array of any arguments. */
+static bool
+count_nulls(KernCall *c, u32 i)
+{
+    i32 n = 0;
+    if (ARG_NULL(c, 0, i))
+        return give_null(c, i);
+    Array a = array_arg(c, 0, i);
+    ArrayWalk w = array_walk(&a);
+    Value v;
+    while (array_next(&w, c->scratch, &v))
+        n += v.is_null == (c->def->op == FOP_NUM_NULLS);
+    RET(c, i32, i) = n;
+    return true;
+}
+
 KernRow
 array_row(FuncOp op)
 {
@@ -594,6 +634,8 @@ array_row(FuncOp op)
     case FOP_ARRAY_REMOVE: case FOP_ARRAY_REPLACE: return exchange;
     case FOP_ARRAY_TO_STRING: return to_string;
     case FOP_STRING_TO_ARRAY: return from_string;
+    case FOP_WIDTH_BUCKET_ARRAY: return bucket;
+    case FOP_NUM_NULLS: case FOP_NUM_NONNULLS: return count_nulls;
     default: return NULL;
     }
 }

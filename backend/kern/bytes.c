@@ -42,6 +42,49 @@ index_error(KernCall *c, i64 index, i64 count)
     return error_set(c->err, ERR_ARRAY_SUBSCRIPT, "index %lld out of valid range, 0..%lld", (long long)index, (long long)count - 1);
 }
 
+/* The function's name says at which ends. */
+static bool
+bytes_trim(KernCall *c, u32 i)
+{
+    Str s = ARG(c, 0, Str, i), set = ARG(c, 1, Str, i);
+    char side = c->def->name[0];
+    while (side != 'r' && s.len && set.len && memchr(set.ptr, s.ptr[0], set.len))
+        s = (Str){s.ptr + 1, s.len - 1};
+    while (side != 'l' && s.len && set.len && memchr(set.ptr, s.ptr[s.len - 1], set.len))
+        s.len--;
+    RET(c, Str, i) = s;
+    return true;
+}
+
+static bool
+bit_count(KernCall *c, u32 i)
+{
+    Str s = ARG(c, 0, Str, i);
+    i64 n = 0;
+    for (u32 k = 0; k < s.len; k++)
+        n += __builtin_popcount((u8)s.ptr[k]);
+    RET(c, i64, i) = n;
+    return true;
+}
+
+static bool
+bytes_overlay(KernCall *c, u32 i)
+{
+    Str s = ARG(c, 0, Str, i), by = ARG(c, 1, Str, i);
+    i32 at = ARG(c, 2, i32, i), count = c->arg_count > 3 ? ARG(c, 3, i32, i) : (i32)by.len, rest;
+    if (at <= 0)
+        return error_set(c->err, ERR_SUBSTRING_ERROR, "negative substring length not allowed");
+    if (__builtin_add_overflow(at, count, &rest))
+        return error_set(c->err, ERR_NUMERIC_OUT_OF_RANGE, "integer out of range");
+    u32 head = MIN((u32)at - 1, s.len), tail = MIN((u32)MAX(rest, 1) - 1, s.len);
+    char *to = arena_alloc(c->scratch, (size_t)head + by.len + (s.len - tail) + 1);
+    memcpy(to, s.ptr, head);
+    memcpy(to + head, by.ptr, by.len);
+    memcpy(to + head + by.len, s.ptr + tail, s.len - tail);
+    RET(c, Str, i) = (Str){to, head + by.len + (s.len - tail)};
+    return true;
+}
+
 static bool
 get_byte(KernCall *c, u32 i)
 {
@@ -260,6 +303,9 @@ bytes_row(FuncOp op)
     switch ((int)op) {
     case FOP_BYTES_SUBSTR: return bytes_substr;
     case FOP_BYTES_POSITION: return bytes_position;
+    case FOP_BYTES_TRIM: return bytes_trim;
+    case FOP_BYTES_BIT_COUNT: return bit_count;
+    case FOP_BYTES_OVERLAY: return bytes_overlay;
     case FOP_GET_BYTE: return get_byte;
     case FOP_SET_BYTE: return set_byte;
     case FOP_GET_BIT: return get_bit;

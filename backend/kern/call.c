@@ -24,6 +24,12 @@ kern_row(const FuncDef *f)
     if (!fn)
         fn = regexp_row(f->op);
     if (!fn)
+        fn = words_row(f->op);
+    if (!fn)
+        fn = ranges_row(f->op, f->arg_count ? f->args[0] : TYPE_INVALID);
+    if (!fn)
+        fn = degrees_row(f->op);
+    if (!fn)
         fn = bytes_row(f->op);
     TypeId last = f->arg_count ? f->args[f->arg_count - 1] : TYPE_INVALID;
     if (!fn)

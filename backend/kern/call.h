@@ -83,6 +83,9 @@ KernRow array_row(FuncOp op); /* comparisons, too; param is a PolyTypes */
 KernRow text_row(FuncOp op);
 KernRow catalog_row(FuncOp op);
 KernRow regexp_row(FuncOp op); /* they use keep, kept and stop */
+KernRow words_row(FuncOp op);
+KernRow ranges_row(FuncOp op, TypeId first_arg);
+KernRow degrees_row(FuncOp op);
 KernRow bytes_row(FuncOp op);
 KernRow time_row(FuncOp op, TypeId first_arg);
 KernRow clock_row(FuncOp op, TypeId last_arg); /* before time_row */

@@ -393,5 +393,7 @@ expr_function(Compiler *c, const BExpr *e)
         break;
     }
     KernRow row = kern_row(f);
+    if (!row)
+        row = expr_quote_row(f->op);
     return row ? emit_rows(c, f, args, e->arg_count, row) : session_function(c, e, f, args);
 }

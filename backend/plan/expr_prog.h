@@ -195,6 +195,8 @@ bool expr_set_has_null(const struct ExprSet *set);
 /* expr_array.c */
 Operand expr_array(Compiler *c, const BExpr *e); /* ARRAY[…], subscripts */
 Operand expr_any(Compiler *c, const BExpr *e);
+/* expr_quote.c: NULL, it is none of its functions */
+KernRow expr_quote_row(FuncOp op);
 /* expr_dict.c */
 bool expr_dict(Compiler *c, const BExpr *e, Operand *ret);
 

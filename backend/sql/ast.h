@@ -98,11 +98,17 @@ typedef struct AWindow {
     BFrameExclude exclude;
 } AWindow;
 
+typedef struct AArgName {
+    Str name;
+    u32 at;
+} AArgName;
+
 /* What a call has besides its arguments. */
 typedef struct ACall {
     bool star, distinct, variadic, named_args, within_group;
     AWindow *over;    /* NULL: no window function */
     PtrList order_by; /* AOrder */
+    PtrList arg_names; /* AArgName, NULL for an argument without a name; when named_args */
     AExpr *filter;
 } ACall;
 

@@ -143,6 +143,14 @@ typedef struct Candidate {
 } Candidate;
 enum { CHOICE_NONE = -1, CHOICE_MANY = -2, BIND_MAX_CANDIDATES = 128, BIND_MAX_ARGS = 100 };
 /* The row that wins, CHOICE_NONE or CHOICE_MANY. c is scratch. */
+/* A call of this row: arguments are converted to its types. */
+BExpr *bind_make_func(Binder *b, const FuncDef *f, BExpr **args, u32 n, u32 position);
+/* As concat() and format() print it: character with its blanks, a boolean as t or f. */
+BExpr *bind_as_printed(Binder *b, BExpr *e);
+/* bind_special.c: puts arguments into the order of the function's names and fills in defaults; how many there are then. */
+u32 bind_arguments_by_name(Binder *b, const AExpr *call, Str name, BExpr **args);
+/* NULL: an ordinary function. */
+BExpr *bind_special_call(Binder *b, const AExpr *call, Str name, BExpr **args, u32 n);
 int bind_choose(Candidate *c, u32 count, const TypeId *in, u32 n);
 /* 42883, or 42725 when many fit. */
 NORETURN void bind_function_error(Binder *b, const AExpr *call, BExpr **args, u32 n, bool many);
@@ -241,6 +249,8 @@ TypeId poly_resolve(const TypeId *in, const FuncDef *f, TypeId *args);
 /* ---- bind_row.c: constructs that take rows apart ---- */
 BExpr *bind_row_compare(Scope *s, const AExpr *e);
 BExpr *bind_in(Scope *s, const AExpr *e);
+/* (a, b) IS [NOT] NULL: every one of them is. */
+BExpr *bind_row_is_null(Scope *s, const AExpr *e);
 BExpr *bind_distinct(Scope *s, const AExpr *e);
 
 /* ---- bind_scope.c ---- */

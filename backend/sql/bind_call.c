@@ -161,8 +161,8 @@ choose_func(const FuncDef *rows, u32 count, const TypeId *in, u32 n)
     return bind_choose(c, kept, in, n);
 }
 
-static BExpr *
-make_func(Binder *b, const FuncDef *f, BExpr **args, u32 n, u32 position)
+BExpr *
+bind_make_func(Binder *b, const FuncDef *f, BExpr **args, u32 n, u32 position)
 {
     TypeId in[FUNC_MAX_ARGS] = {0}, to[FUNC_MAX_ARGS];
     for (u32 i = 0; i < n; i++)
@@ -268,7 +268,7 @@ pad_blanks(Binder *b, BExpr *e, i32 typmod)
         return c;
     }
     BExpr *args[] = {e, n};
-    return make_func(b, func_candidates(STR_LIT("bpcharpad"), false, &count), args, 2, e->position);
+    return bind_make_func(b, func_candidates(STR_LIT("bpcharpad"), false, &count), args, 2, e->position);
 }
 
 /* Blanks at the end of a character value mean nothing. Values of n characters are equal when their bytes are: the other side gets as many. What has
@@ -300,7 +300,7 @@ bind_operator(Binder *b, Str op, BExpr *left, BExpr *right, u32 at)
     if (left)
         f = settle_blanks(b, f, &left, &right);
     BExpr *args[] = {left, right};
-    return left ? make_func(b, f, args, 2, bind_position(b, at)) : make_func(b, f, args + 1, 1, bind_position(b, at));
+    return left ? bind_make_func(b, f, args, 2, bind_position(b, at)) : bind_make_func(b, f, args + 1, 1, bind_position(b, at));
 }
 
 FuncId
@@ -354,19 +354,14 @@ refuse_later_function(Binder *b, const AExpr *call, Str name)
 {
     static const char *const later[] = {
         "currval",
-        "date_bin",
-        "format",
         "json_build_object",
         "jsonb_build_object",
         "last_value",
         "lastval",
         "nextval",
-        "num_nonnulls",
-        "num_nulls",
         "row_to_json",
         "setval",
         "to_json",
-        "width_bucket",
     };
     for (u32 i = 0; i < COUNT_OF(later); i++)
         if (str_eq(name, str_of(later[i])))
@@ -437,12 +432,12 @@ call_as_cast(Binder *b, const AExpr *call, Str name, BExpr **args, u32 n)
 }
 
 /* concat() prints its arguments: character with its blanks, a boolean as t or f. */
-static BExpr *
-concat_argument(Binder *b, BExpr *e)
+BExpr *
+bind_as_printed(Binder *b, BExpr *e)
 {
     u32 count;
     if (e->type == TYPE_BPCHAR)
-        return make_func(b, func_candidates(STR_LIT("bpcharout"), false, &count), &e, 1, e->position);
+        return bind_make_func(b, func_candidates(STR_LIT("bpcharout"), false, &count), &e, 1, e->position);
     if (e->type != TYPE_BOOL)
         return coerce_type(b, e, TYPE_TEXT, CAST_EXPLICIT);
     BExpr *c = bind_new(b, BX_CASE, TYPE_TEXT, e->position), *not = bind_new(b, BX_NOT, TYPE_BOOL, e->position);
@@ -459,16 +454,6 @@ concat_argument(Binder *b, BExpr *e)
     return c;
 }
 
-/* pg_typeof(): known here. */
-static BExpr *
-type_of(Binder *b, const BExpr *e)
-{
-    BExpr *c = bind_const_null(b, TYPE_REGTYPE, e->position);
-    c->value.is_null = false;
-    c->value.i64v = type_oid(e->type);
-    return c;
-}
-
 /* concat and concat_ws take any number of arguments of any type. NULL: it is neither. */
 static BExpr *
 call_concat(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, BExpr **args, u32 n)
@@ -479,19 +464,17 @@ call_concat(Binder *b, const AExpr *call, const FuncDef *rows, u32 count, BExpr 
     if (n < 1 + (u32)separator)
         bind_function_error(b, call, args, n, false);
     for (u32 i = 0; i < n; i++)
-        args[i] = concat_argument(b, args[i]);
-    if (n > CONCAT_MAX_ARGS && separator)
-        bind_unsupported(b, call->at, "concat_ws() with more than five values");
+        args[i] = bind_as_printed(b, args[i]);
     u32 position = bind_position(b, call->at);
     while (n > CONCAT_MAX_ARGS) {
         int row = choose_func(rows, count, (TypeId[]){TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT, TYPE_TEXT}, CONCAT_MAX_ARGS);
-        args[0] = make_func(b, &rows[row], args, CONCAT_MAX_ARGS, position);
+        args[0] = bind_make_func(b, &rows[row], args, CONCAT_MAX_ARGS, position);
         memmove(args + 1, args + CONCAT_MAX_ARGS, (n - CONCAT_MAX_ARGS) * sizeof *args);
         n -= CONCAT_MAX_ARGS - 1;
     }
     for (u32 i = 0; i < count; i++)
         if (rows[i].arg_count == n)
-            return make_func(b, &rows[i], args, n, position);
+            return bind_make_func(b, &rows[i], args, n, position);
     bind_function_error(b, call, args, n, false);
 }
 
@@ -525,11 +508,20 @@ bind_call(Scope *s, const AExpr *call)
         args[i] = bind_expr(s, call->args[i]);
     for (u32 i = 0; i < within; i++)
         args[n++] = bind_expr(s, LIST_AT(call->call->order_by, AOrder, i)->expr);
-    const FuncDef *rows = func_candidates(name, false, &count);
+    bool to_table = str_eq(name, STR_LIT("string_to_table"));
+    const FuncDef *rows = func_candidates(to_table ? STR_LIT("string_to_array") : name, false, &count);
     if (!count)
         refuse_later_function(b, call, name);
-    bind_refuse_argument_forms(b, call);
-    BExpr *e = n == 1 && str_eq(name, STR_LIT("pg_typeof")) ? type_of(b, args[0]) : call_concat(b, call, rows, count, args, n);
+    if (call->call->named_args)
+        n = bind_arguments_by_name(b, call, name, args);
+    BExpr *e = bind_special_call(b, call, name, args, n);
+    if (e) {
+        refuse_aggregate_clauses(b, call);
+        return e;
+    }
+    if (call->call->variadic)
+        bind_refuse_argument_forms(b, call);
+    e = call_concat(b, call, rows, count, args, n);
     if (e) {
         refuse_aggregate_clauses(b, call);
         return e;
@@ -549,6 +541,10 @@ bind_call(Scope *s, const AExpr *call)
     if (row < 0)
         bind_function_error(b, call, args, n, row == CHOICE_MANY);
     refuse_aggregate_clauses(b, call);
-    e = make_func(b, &rows[row], args, n, bind_position(b, call->at));
+    e = bind_make_func(b, &rows[row], args, n, bind_position(b, call->at));
+    if (to_table) { /* the elements of what string_to_array() gives */
+        rows = func_candidates(STR_LIT("unnest"), false, &count);
+        e = bind_make_func(b, &rows[row = 0], &e, 1, e->position);
+    }
     return func_gives_rows(&rows[row]) && !rows_allowed ? bind_target_rows(s, e, name, call->at) : e;
 }

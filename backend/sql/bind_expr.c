@@ -115,6 +115,8 @@ bind_logic(Scope *s, const AExpr *e)
 static BExpr *
 bind_is_null(Scope *s, const AExpr *e)
 {
+    if (e->args[0]->kind == AX_ROW && e->args[0]->arg_count)
+        return bind_row_is_null(s, e);
     BExpr *arg = bind_expr(s, e->args[0]);
     BExpr *r = with_args(s->b, BX_IS_NULL, TYPE_BOOL, leftmost(bind_position(s->b, e->at), arg), &arg, 1);
     r->negated = e->negated;

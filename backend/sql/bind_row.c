@@ -156,6 +156,21 @@ in_list(Scope *s, const AExpr *e, BExpr **all, u32 count)
 }
 
 BExpr *
+bind_row_is_null(Scope *s, const AExpr *e)
+{
+    PtrList all = {0};
+    for (u32 i = 0; i < e->args[0]->arg_count; i++) {
+        BExpr *test = bind_new(s->b, BX_IS_NULL, TYPE_BOOL, bind_position(s->b, e->at));
+        test->negated = e->negated;
+        test->arg_count = 1;
+        test->args = ARENA_ARRAY(s->b->arena, BExpr *, 1);
+        test->args[0] = coerce_unknown_to_text(s->b, bind_expr(s, e->args[0]->args[i]));
+        ptrlist_add(s->b->arena, &all, test);
+    }
+    return join(s->b, BX_AND, &all, bind_position(s->b, e->at));
+}
+
+BExpr *
 bind_in(Scope *s, const AExpr *e)
 {
     Binder *b = s->b;

@@ -158,8 +158,13 @@ read_args(Parser *p, AExpr *e, PtrList *list)
         const Token *next = parse_peek(p, 1);
         if (parse_is_type_func_name(p, 0) && (next->kind == T_COLON_EQUALS || next->kind == T_EQUALS_GREATER)) {
             c->named_args = true;
+            AArgName *name = ARENA_NEW(p->arena, AArgName);
+            *name = (AArgName){.at = parse_at(p)};
+            name->name = parse_take(p).text;
             parse_take(p);
-            parse_take(p);
+            ptrlist_add(p->arena, &c->arg_names, name);
+        } else {
+            ptrlist_add(p->arena, &c->arg_names, NULL);
         }
         ptrlist_add(p->arena, list, parse_expr(p));
     } while (!c->variadic && parse_try_char(p, ','));
@@ -326,6 +331,19 @@ read_nullif(Parser *p, u32 at)
     return parse_with_args(p, AX_NULLIF, at, 2, args);
 }
 
+static AExpr *
+read_normalize(Parser *p, u32 at)
+{
+    AExpr *args[2] = {parse_expr(p), NULL};
+    if (!parse_try_char(p, ','))
+        return parse_call_of(p, "normalize", at, 1, args);
+    if (!parse_is(p, KW_NFC) && !parse_is(p, KW_NFD) && !parse_is(p, KW_NFKC) && !parse_is(p, KW_NFKD))
+        parse_fail(p);
+    args[1] = parse_new(p, AX_STRING, parse_at(p));
+    args[1]->text = parse_take(p).text;
+    return parse_call_of(p, "normalize", at, 2, args);
+}
+
 /* CURRENT_DATE and its kin, with (precision) where that is allowed. */
 static AExpr *
 read_value_function(Parser *p, Keyword k)
@@ -377,6 +395,8 @@ read_form(Parser *p, Keyword k, u32 at)
         return read_nullif(p, at);
     case KW_COALESCE:
         return read_list_form(p, AX_COALESCE, at);
+    case KW_NORMALIZE:
+        return read_normalize(p, at);
     default:
         e = read_list_form(p, AX_GREATEST, at);
         e->negated = k == KW_LEAST;
@@ -403,7 +423,7 @@ parse_special_function(Parser *p)
         parse_take(p);
         return read_unsupported_form(p, at);
     case KW_CAST: case KW_EXTRACT: case KW_SUBSTRING: case KW_POSITION: case KW_OVERLAY: case KW_TRIM: case KW_NULLIF:
-    case KW_COALESCE: case KW_GREATEST: case KW_LEAST: {
+    case KW_COALESCE: case KW_GREATEST: case KW_LEAST: case KW_NORMALIZE: {
         next = parse_peek(p, 1);
         if (k != KW_CAST && (next->kind != T_CHAR || next->ch != '('))
             return NULL;
@@ -417,7 +437,7 @@ parse_special_function(Parser *p)
             read_clauses(p, e);
         return e;
     }
-    case KW_NORMALIZE: case KW_TREAT: case KW_XMLCONCAT: case KW_XMLELEMENT: case KW_XMLEXISTS: case KW_XMLFOREST: case KW_XMLPARSE:
+    case KW_TREAT: case KW_XMLCONCAT: case KW_XMLELEMENT: case KW_XMLEXISTS: case KW_XMLFOREST: case KW_XMLPARSE:
     case KW_XMLPI: case KW_XMLROOT: case KW_XMLSERIALIZE:
         next = parse_peek(p, 1);
         return next->kind == T_CHAR && next->ch == '(' ? read_unsupported_form(p, at) : NULL;

@@ -193,10 +193,14 @@ read_is(Parser *p, AExpr *left, bool b_only, bool *open)
         e->number = k == KW_TRUE ? 1 : k == KW_FALSE ? 0 : -1;
     } else {
         bool form = parse_is(p, KW_NFC) || parse_is(p, KW_NFD) || parse_is(p, KW_NFKC) || parse_is(p, KW_NFKD);
-        if (form)
-            parse_take(p);
+        AExpr *args[2] = {left, NULL};
+        if (form) {
+            args[1] = parse_new(p, AX_STRING, parse_at(p));
+            args[1]->text = parse_take(p).text;
+        }
         parse_expect(p, KW_NORMALIZED);
-        e = unsupported(p, at, "IS NORMALIZED");
+        e = parse_call_of(p, "is_normalized", at, form ? 2 : 1, args);
+        return negated ? parse_with_args(p, AX_NOT, at, 1, &e) : e;
     }
     e->negated = negated;
     return e;
@@ -329,9 +333,19 @@ read_operator(Parser *p, AExpr *left, int level, bool b_only)
     u32 at = parse_at(p);
     AName *schema = NULL;
     Str op;
+    if (parse_is(p, KW_OVERLAPS) && left->kind != AX_ROW)
+        parse_fail(p);
     if (parse_try(p, KW_OVERLAPS)) {
-        climb(p, level + 1, b_only);
-        return unsupported(p, at, "OVERLAPS");
+        if (!parse_is_char(p, '(') && !parse_is(p, KW_ROW))
+            parse_fail(p);
+        AExpr *right = climb(p, level + 1, b_only), *sides[] = {left, right};
+        if (right->kind != AX_ROW)
+            parse_fail(p);
+        for (u32 k = 0; k < 2; k++)
+            if (sides[k]->arg_count != 2)
+                parse_fail_at(p, sides[k]->at, ERR_SYNTAX_ERROR, "wrong number of parameters on %s side of OVERLAPS expression", k ? "right" : "left");
+        AExpr *ends[] = {left->args[0], left->args[1], right->args[0], right->args[1]};
+        return parse_call_of(p, "overlaps", at, 4, ends);
     }
     if (parse_is(p, KW_OPERATOR))
         op = read_qualified_op(p, &schema);
