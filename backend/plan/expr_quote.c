@@ -1,6 +1,6 @@
 /*
  * expr_quote.c
- *    Functions of text that know SQL's own words: quote_ident() and format().
+ *    format(), which knows SQL's own words.
  */
 #include "backend/plan/expr_prog.h"
 #include "backend/sql/deparse.h"
@@ -16,16 +16,6 @@ give(KernCall *c, u32 i, ByteBuf *to)
     buf_free(to);
     return ok || error_set(c->err, ERR_OUT_OF_MEMORY, "out of memory");
 }
-
-static bool
-quote_ident(KernCall *c, u32 i)
-{
-    ByteBuf to = {0};
-    deparse_name(&to, ARG(c, 0, Str, i));
-    return give(c, i, &to);
-}
-
-/* ---- format ---- */
 
 typedef struct Specifier {
     i32 arg;        /* from 1; 0: the next */
@@ -248,5 +238,5 @@ format_text(KernCall *c, u32 i)
 KernRow
 expr_quote_row(FuncOp op)
 {
-    return op == FOP_QUOTE_IDENT ? quote_ident : op == FOP_FORMAT ? format_text : NULL;
+    return op == FOP_FORMAT ? format_text : NULL;
 }

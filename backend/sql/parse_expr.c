@@ -632,8 +632,14 @@ read_keyword(Parser *p, Keyword k)
         return e;
     case KW_CASE:
         return read_case(p);
-    case KW_EXISTS: case KW_ARRAY: case KW_ROW: case KW_GROUPING:
+    case KW_ARRAY:
         return read_keyword_form(p, k);
+    case KW_EXISTS: case KW_ROW: case KW_GROUPING: {
+        const Token *next = parse_peek(p, 1); /* without it a name */
+        if (next->kind == T_CHAR && next->ch == '(')
+            return read_keyword_form(p, k);
+        break;
+    }
     default:
         break;
     }

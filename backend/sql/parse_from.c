@@ -63,11 +63,27 @@ read_function_alias(Parser *p, AFrom *f)
         skip_definitions(p, f);
 }
 
+/* A call, or a word that is one (CURRENT_DATE); no other expression. */
+static AExpr *
+read_call(Parser *p)
+{
+    static const Keyword others[] = {KW_NULL, KW_TRUE, KW_FALSE, KW_DEFAULT, KW_CASE, KW_ARRAY, KW_EXISTS, KW_ROW, KW_GROUPING};
+    if (parse_now(p)->kind != T_IDENT && parse_now(p)->kind != T_KEYWORD)
+        parse_fail(p);
+    for (u32 i = 0; i < COUNT_OF(others); i++)
+        if (parse_is(p, others[i]))
+            parse_fail(p);
+    AExpr *e = parse_c_expr(p);
+    if (e->kind == AX_COLUMN || e->kind == AX_STRING)
+        parse_fail(p);
+    return e;
+}
+
 static AFrom *
 read_function(Parser *p)
 {
     AFrom *f = new_from(p, AF_FUNCTION);
-    ptrlist_add(p->arena, &f->functions, parse_expr(p));
+    ptrlist_add(p->arena, &f->functions, read_call(p));
     read_function_alias(p, f);
     return f;
 }
@@ -81,7 +97,7 @@ read_rows_from(Parser *p)
     parse_take(p);
     parse_expect_char(p, '(');
     do {
-        ptrlist_add(p->arena, &f->functions, parse_expr(p));
+        ptrlist_add(p->arena, &f->functions, read_call(p));
         if (parse_try(p, KW_AS))
             skip_definitions(p, f);
     } while (parse_try_char(p, ','));
@@ -96,7 +112,7 @@ is_function(Parser *p)
 {
     const Token *t = parse_now(p), *next = parse_peek(p, 1);
     if (t->kind == T_KEYWORD && !parse_is_col_id(p, 0))
-        return true; /* CURRENT_DATE and the like; other words fail in parse_expr */
+        return true; /* CURRENT_DATE and the like; other words fail there */
     if (next->kind == T_CHAR && next->ch == '.') {
         const Token *after = parse_peek(p, 3);
         return after->kind == T_CHAR && after->ch == '(';

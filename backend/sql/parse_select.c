@@ -186,7 +186,7 @@ read_simple_select(Parser *p)
                 parse_is_char(p, ')') || parse_is_char(p, ';') || parse_now(p)->kind == T_END;
     if (!ends)
         parse_target_list(p, &s->targets);
-    else if (s->distinct && !s->distinct_on.count)
+    else if (s->distinct)
         parse_fail(p);
     if (parse_is(p, KW_INTO)) {
         s->into = true;
@@ -477,6 +477,10 @@ read_cte(Parser *p)
         c->select = parse_select(p);
         parse_expect_char(p, ')');
     } else {
+        if (parse_is_char(p, '(') && !parse_is_ahead(p, 1, KW_INSERT) && !parse_is_ahead(p, 1, KW_UPDATE) && !parse_is_ahead(p, 1, KW_DELETE)) {
+            parse_take(p);
+            parse_fail(p);
+        }
         c->unsupported = "a statement that writes in WITH";
         parse_skip_parens(p);
     }

@@ -36,6 +36,26 @@ read_constraint_attributes(Parser *p, AConstraint *check)
     }
 }
 
+/* (name [= value], …): they tune other engines. */
+static void
+skip_storage_parameters(Parser *p)
+{
+    parse_expect_char(p, '(');
+    do {
+        parse_col_label(p);
+        if (parse_try_char(p, '.'))
+            parse_col_label(p);
+        if (!parse_try_op(p, "="))
+            continue;
+        bool sign = parse_try_op(p, "-") || parse_try_op(p, "+");
+        TokenKind k = parse_now(p)->kind;
+        if (k != T_INT && k != T_NUMBER && (sign || (k != T_STRING && k != T_IDENT && k != T_KEYWORD)))
+            parse_fail(p);
+        parse_take(p);
+    } while (parse_try_char(p, ','));
+    parse_expect_char(p, ')');
+}
+
 /* WITH (fillfactor = 70), USING INDEX TABLESPACE x: accepted where they only tune. */
 static void
 read_index_parameters(Parser *p, Stmt *s)
@@ -46,7 +66,7 @@ read_index_parameters(Parser *p, Stmt *s)
         parse_refuse_later(s, at, "INCLUDE");
     }
     if (parse_try(p, KW_WITH))
-        parse_skip_parens(p);
+        skip_storage_parameters(p);
     if (parse_try(p, KW_USING)) {
         parse_expect(p, KW_INDEX);
         if (parse_try(p, KW_TABLESPACE))
@@ -359,7 +379,7 @@ read_table_options(Parser *p, Stmt *s)
     }
     if (parse_is(p, KW_WITH) && !parse_is_ahead(p, 1, KW_DATA)) {
         parse_take(p);
-        parse_skip_parens(p); /* storage parameters tune other engines */
+        skip_storage_parameters(p);
     } else if (parse_try(p, KW_WITHOUT)) {
         parse_expect(p, KW_OIDS);
     }
