@@ -96,5 +96,11 @@ acting_sign_in(Session *s, const RoleDef *role)
     const RoleSeen *self = find_seen(s, s->signed_in_name);
     guc_fix(s->guc, GUC_session_authorization, s->signed_in_name);
     become(s, self, self);
-    txn_set_role(s->txn, 0); /* what control says */
+}
+
+void
+acting_check_rights(Session *s, const BStmt *b)
+{
+    if (b->right_count)
+        sql_check_rights(txn_newest_root(s->txn), s->role_id, b);
 }

@@ -443,6 +443,8 @@ portal_start(Session *s, Portal *p)
 {
     if (p->plan->stmt->kind == BST_EXECUTE)
         prepared_execute(s, p);
+    if (p->plan->stmt->kind != BST_LOCK || transaction_in_block(s)) /* outside of a block another error comes first */
+        acting_check_rights(s, p->plan->stmt);
     p->ctx = portal_context(s, p);
     p->state = PORTAL_ROWS;
     if (p->plan->stmt->kind != BST_SELECT)

@@ -572,9 +572,10 @@ role_run(Session *s, const AAccess *a)
 {
     static void (*const RUN[])(Session *, const AAccess *) = {
         [ACC_CREATE_ROLE] = role_create, [ACC_ALTER_ROLE] = role_alter, [ACC_RENAME_ROLE] = role_rename, [ACC_SET_ROLE] = role_set,
-        [ACC_DROP_ROLE] = role_drop, [ACC_GRANT_ROLE] = role_grant};
+        [ACC_DROP_ROLE] = role_drop, [ACC_GRANT_ROLE] = role_grant, [ACC_GRANT] = grant_rights,
+        [ACC_REASSIGN_OWNED] = owned_reassign, [ACC_DROP_OWNED] = owned_drop};
     transaction_stage(s);
     if (a->kind >= COUNT_OF(RUN) || !RUN[a->kind])
-        err_throw(ERR_FEATURE_NOT_SUPPORTED, "this statement about rights is not supported yet");
+        err_throw(ERR_FEATURE_NOT_SUPPORTED, "ALTER DEFAULT PRIVILEGES is not supported yet");
     RUN[a->kind](s, a);
 }

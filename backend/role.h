@@ -21,6 +21,8 @@ void role_set(Session *s, const AAccess *a);
 void role_drop(Session *s, const AAccess *a);
 void role_grant(Session *s, const AAccess *a);
 void grant_rights(Session *s, const AAccess *a);
+void owned_reassign(Session *s, const AAccess *a);
+void owned_drop(Session *s, const AAccess *a);
 /* Runs any of them. */
 void role_run(Session *s, const AAccess *a);
 

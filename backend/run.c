@@ -22,6 +22,7 @@ plan_again(Session *s, Portal *p)
 {
     txn_end_statement(s->txn);
     portal_plan_again(s, p);
+    acting_check_rights(s, p->plan->stmt);
 }
 
 static NORETURN void

@@ -174,6 +174,8 @@ void session_tell_cuts(Session *s, const ParsedStmt *parsed);
 MUST_CHECK bool session_set_parameter(Session *s, const char *name, const char *value, GucScope scope, Error *err);
 
 /* ---- acting.c ---- */
+/* 42501 when the role that the session acts as may not run it, by the newest catalog. */
+void acting_check_rights(Session *s, const BStmt *b);
 /* The session begins as this role. */
 void acting_sign_in(Session *s, const RoleDef *role);
 /* SET ROLE and SET SESSION AUTHORIZATION: whether the session may become this, before the parameter is set. */

@@ -132,6 +132,7 @@ utility_explain(Session *s, Portal *p)
     p->tag = "EXPLAIN";
     arena_hook(p->arena, free_buf, text);
     const Plan *plan = b->explained->kind == BST_EXECUTE ? prepared_explain(s, p) : p->plan->plan;
+    acting_check_rights(s, plan->stmt);
     if (b->analyze) {
         if (plan->stmt->kind != BST_SELECT)
             err_throw(ERR_FEATURE_NOT_SUPPORTED, "EXPLAIN ANALYZE of a statement that writes is not supported yet");

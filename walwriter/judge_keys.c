@@ -11,6 +11,8 @@
  */
 #include "walwriter/writer.h"
 
+#include "common/store/rights.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -77,7 +79,11 @@ unique_violation(Writer *w, const Tx *tx, u32 table_id, u32 key, const PartView 
         else
             value_out(&b, &UTC, &v);
     }
-    error_detail(err, "%.*s) already exists.", (int)b.len, (const char *)b.data);
+    bool may_see = true;
+    for (u32 i = 0; i < k->column_count; i++)
+        may_see &= rights_allow_column(world_root(w->world), def, judge_role(w, tx, world_root(w->world)), k->columns[i] + 1u, ACL_SELECT);
+    if (may_see)
+        error_detail(err, "%.*s) already exists.", (int)b.len, (const char *)b.data);
     buf_free(&b);
     snprintf(err->table, sizeof err->table, "%.*s", (int)def->name.len, def->name.ptr);
     snprintf(err->constraint, sizeof err->constraint, "%.*s", (int)k->name.len, k->name.ptr);

@@ -47,7 +47,7 @@ system_rows_NAMESPACE(SystemRows *r)
     static const struct { u32 oid; const char *name, *acl[3]; } SCHEMAS[] = {
         {SCHEMA_PG_CATALOG, "pg_catalog", {"=UC/", "=U/"}},
         {SCHEMA_PG_TOAST, "pg_toast", {NULL}},
-        {SCHEMA_PUBLIC, "public", {"=UC/", "=UC/"}},
+        {SCHEMA_PUBLIC, "public", {NULL}},
         {SCHEMA_INFORMATION, "information_schema", {"=UC/", "=U/"}},
     };
     const RoleDef *root = catalog_role(r->exec->snapshot->root, ROLE_ROOT);
@@ -55,8 +55,12 @@ system_rows_NAMESPACE(SystemRows *r)
     for (u32 i = 0; i < COUNT_OF(SCHEMAS); i++) {
         system_int(r, SCHEMAS[i].oid);
         system_string(r, SCHEMAS[i].name);
-        system_int(r, ROLE_ROOT);
-        if (SCHEMAS[i].acl[0])
+        bool public = SCHEMAS[i].oid == SCHEMA_PUBLIC;
+        RightsOf o = rights_of_schema(r->exec->snapshot->root);
+        system_int(r, public ? o.owner_id : ROLE_ROOT);
+        if (public)
+            system_rights(r, &o, 0);
+        else if (SCHEMAS[i].acl[0])
             system_texts(r, (Str[]){str_of(arena_printf(r->arena, "%.*s%s%.*s", (int)name.len, name.ptr, SCHEMAS[i].acl[0], (int)name.len, name.ptr)),
                                     str_of(arena_printf(r->arena, "%s%.*s", SCHEMAS[i].acl[1], (int)name.len, name.ptr))}, 2);
         system_end_row(r);
@@ -73,6 +77,7 @@ typedef struct ClassFacts {
     double rows;
     u32 checks;
     bool has_index, has_rules, is_table;
+    const TableDef *rights_of; /* NULL: it has none of its own */
 } ClassFacts;
 
 static void
@@ -106,6 +111,10 @@ class_row(SystemRows *r, const ClassFacts *c)
     system_int(r, 0);      /* relrewrite */
     system_int(r, c->is_table ? 3 : 0);
     system_int(r, c->is_table ? 1 : 0);
+    if (c->rights_of) {
+        RightsOf o = rights_of_table(c->rights_of);
+        system_rights(r, &o, 0);
+    }
     system_end_row(r);
 }
 
@@ -115,7 +124,7 @@ class_rows_of(SystemRows *r, const TableDef *t)
     const TableShm *shm = store_table(r->exec->snapshot->root, t->table_id);
     double rows = (double)table_live_estimate(shm);
     class_row(r, &(ClassFacts){.oid = t->table_id, .schema = SCHEMA_PUBLIC, .owner = t->owner_id, .am = AM_HEAP, .name = t->name, .kind = 'r', .identity = 'd',
-                               .columns = t->column_count, .checks = t->check_count, .rows = rows, .pages = system_wants(r, CLASS_RELPAGES) ? system_pages(shm) : 0, .has_index = t->key_count > 0, .is_table = true});
+                               .columns = t->column_count, .checks = t->check_count, .rows = rows, .pages = system_wants(r, CLASS_RELPAGES) ? system_pages(shm) : 0, .has_index = t->key_count > 0, .is_table = true, .rights_of = t});
     for (u32 k = 0; k < t->key_count; k++)
         class_row(r, &(ClassFacts){.oid = catalog_index_oid(t->table_id, &t->keys[k]), .schema = SCHEMA_PUBLIC, .owner = t->owner_id, .am = AM_BTREE,
                                    .name = t->keys[k].name, .kind = 'i', .identity = 'n', .columns = t->keys[k].column_count, .rows = rows, .pages = 1});
@@ -138,7 +147,7 @@ system_rows_CLASS(SystemRows *r)
 /* ---- pg_attribute ---- */
 
 static void
-attribute_row(SystemRows *r, u32 relation, Str name, TypeId type, i32 typmod, i32 number, bool not_null, bool has_default)
+attribute_row(SystemRows *r, u32 relation, Str name, TypeId type, i32 typmod, i32 number, bool not_null, bool has_default, const TableDef *rights_of)
 {
     const SystemType f = system_type(type);
     system_int(r, relation);
@@ -163,6 +172,10 @@ attribute_row(SystemRows *r, u32 relation, Str name, TypeId type, i32 typmod, i3
     system_bool(r, true);  /* attislocal */
     system_int(r, 0);      /* attinhcount */
     system_int(r, f.collation);
+    if (rights_of) {
+        RightsOf o = rights_of_table(rights_of);
+        system_rights(r, &o, (u32)number);
+    }
     system_end_row(r);
 }
 
@@ -172,7 +185,7 @@ system_attributes(SystemRows *r, u32 relation)
     static const struct { const char *name; TypeId type; i32 number; } COLUMNS[] = {
         {"ctid", TYPE_TID, -1}, {"xmin", TYPE_XID, -2}, {"cmin", TYPE_CID, -3}, {"xmax", TYPE_XID, -4}, {"cmax", TYPE_CID, -5}, {"tableoid", TYPE_OID, -6}};
     for (u32 i = 0; i < COUNT_OF(COLUMNS); i++)
-        attribute_row(r, relation, str_of(COLUMNS[i].name), COLUMNS[i].type, -1, COLUMNS[i].number, true, false);
+        attribute_row(r, relation, str_of(COLUMNS[i].name), COLUMNS[i].type, -1, COLUMNS[i].number, true, false, NULL);
 }
 
 static void
@@ -180,13 +193,13 @@ attribute_rows_of(SystemRows *r, const TableDef *t)
 {
     for (u32 i = 0; i < t->column_count; i++) {
         const ColumnDef *c = &t->columns[i];
-        attribute_row(r, t->table_id, c->name, (TypeId)c->type, c->typmod, (i32)i + 1, c->not_null, c->default_text.len > 0);
+        attribute_row(r, t->table_id, c->name, (TypeId)c->type, c->typmod, (i32)i + 1, c->not_null, c->default_text.len > 0, t);
     }
     system_attributes(r, t->table_id);
     for (u32 k = 0; k < t->key_count; k++)
         for (u32 i = 0; i < t->keys[k].column_count; i++) {
             const ColumnDef *c = &t->columns[t->keys[k].columns[i]];
-            attribute_row(r, catalog_index_oid(t->table_id, &t->keys[k]), c->name, (TypeId)c->type, c->typmod, (i32)i + 1, false, false);
+            attribute_row(r, catalog_index_oid(t->table_id, &t->keys[k]), c->name, (TypeId)c->type, c->typmod, (i32)i + 1, false, false, NULL);
         }
 }
 
@@ -199,7 +212,7 @@ attributes_of_system(SystemRows *r, SystemTable s)
     for (u32 i = 0; i < t->column_count; i++) {
         TypeId type = (TypeId)t->columns[i].type;
         fixed = fixed && type_wire_len(type) > 0;
-        attribute_row(r, t->table_id, t->columns[i].name, type, -1, (i32)i + 1, fixed || (type_is_vector(type) && !system_table_is_view(s)), false);
+        attribute_row(r, t->table_id, t->columns[i].name, type, -1, (i32)i + 1, fixed || (type_is_vector(type) && !system_table_is_view(s)), false, NULL);
     }
     if (!system_table_is_view(s))
         system_attributes(r, t->table_id);

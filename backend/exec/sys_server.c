@@ -25,6 +25,9 @@ system_rows_DATABASE(SystemRows *r)
     system_int(r, TABLESPACE_DEFAULT);
     system_string(r, "C.UTF-8");
     system_string(r, "C.UTF-8");
+    system_nulls(r, 3);
+    RightsOf o = rights_of_database(r->exec->snapshot->root);
+    system_rights(r, &o, 0);
     system_end_row(r);
 }
 
@@ -38,52 +41,6 @@ system_rows_TABLESPACE(SystemRows *r)
         system_int(r, ROLE_ROOT);
         system_end_row(r);
     }
-}
-
-static void
-config_lines(SystemRows *r, Str config)
-{
-    Str lines[64];
-    u32 count = 0;
-    for (u32 at = 0, from = 0; at < config.len && count < COUNT_OF(lines); at++)
-        if (config.ptr[at] == '\n') {
-            lines[count++] = (Str){config.ptr + from, at - from};
-            from = at + 1;
-        }
-    if (count)
-        system_texts(r, lines, count);
-    else
-        system_null(r);
-}
-
-static bool
-role_row(void *ctx, const RoleDef *role)
-{
-    SystemRows *r = ctx;
-    system_text(r, role->name);
-    system_bool(r, role->superuser);
-    system_bool(r, role->inherit);
-    system_bool(r, role->create_role);
-    system_bool(r, role->create_db);
-    system_bool(r, role->can_login);
-    system_bool(r, role->replication);
-    system_int(r, role->connection_limit);
-    system_string(r, "********");
-    if (role->has_valid_until)
-        system_int(r, role->valid_until);
-    else
-        system_null(r);
-    system_bool(r, role->bypass_rls);
-    config_lines(r, role->config);
-    system_int(r, role->role_id);
-    system_end_row(r);
-    return true;
-}
-
-void
-system_rows_ROLES(SystemRows *r)
-{
-    roles_each(r->exec->snapshot->root, role_row, r);
 }
 
 static bool

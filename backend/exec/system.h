@@ -6,6 +6,7 @@
 #define EXEC_SYSTEM_H
 
 #include "backend/exec/run.h"
+#include "common/store/rights.h"
 #include "common/store/system.h"
 
 typedef struct SystemRows {
@@ -28,6 +29,8 @@ void system_string(SystemRows *r, const char *v); /* NULL gives a NULL */
 /* An array or vector of the column's own type, its elements integers or texts. */
 void system_ints(SystemRows *r, const i64 *v, u32 count);
 void system_texts(SystemRows *r, const Str *v, u32 count);
+/* The rights on an object, or on a column of it, as an array of aclitem; NULL when nobody has changed them. */
+void system_rights(SystemRows *r, const RightsOf *o, u32 column);
 /* So many columns are NULL. */
 void system_nulls(SystemRows *r, u32 count);
 void system_real(SystemRows *r, double v);

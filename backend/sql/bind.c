@@ -2,12 +2,12 @@
  * bind.c
  *    sql_bind: a syntax tree becomes a bound statement; state, messages and rights of the binder.
  *
- * Rights are checked last, as PostgreSQL does (a name that is not there is reported before a right that is missing). The walwriter judges
- * the rights of writes again, on the newest catalog.
+ * Rights are noted here and looked at whenever the statement runs (sql_check_rights), as PostgreSQL does. The walwriter judges those of writes again.
  */
 #include "backend/sql/bind.h"
 
 #include "backend/sql/parse.h"
+#include "common/store/rights.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -113,20 +113,43 @@ bind_notice(Binder *b, ErrCode code, const char *format, ...)
     ptrlist_add(b->arena, &b->notices, n);
 }
 
+enum { AUTHID_OID = 1260 }; /* pg_authid, also within pg_shadow: for superusers, and who may read all data */
+
+static void
+add_right(Binder *b, BindRight right)
+{
+    if (right.table->table_id < FIRST_TABLE_ID && right.table->table_id != AUTHID_OID) /* everybody may read what the system shows */
+        return;
+    BindRight *r = ARENA_NEW(b->arena, BindRight);
+    *r = right;
+    ptrlist_add(b->arena, &b->rights, r);
+}
+
 void
 bind_right(Binder *b, const TableDef *t, u32 acl_bits)
 {
-    BindRight *r = ARENA_NEW(b->arena, BindRight);
-    *r = (BindRight){t, acl_bits, false};
-    ptrlist_add(b->arena, &b->rights, r);
+    add_right(b, (BindRight){.table = t, .acl_bits = acl_bits});
 }
 
 void
 bind_right_any(Binder *b, const TableDef *t, u32 acl_bits)
 {
-    BindRight *r = ARENA_NEW(b->arena, BindRight);
-    *r = (BindRight){t, acl_bits, true};
-    ptrlist_add(b->arena, &b->rights, r);
+    add_right(b, (BindRight){.table = t, .acl_bits = acl_bits, .any = true});
+}
+
+void
+bind_right_rel(Binder *b, const TableDef *t, u32 bit, const BRel *rel, bool if_used)
+{
+    add_right(b, (BindRight){.table = t, .acl_bits = bit, .by_column = true, .rel = rel, .if_used = if_used});
+}
+
+void
+bind_right_columns(Binder *b, const TableDef *t, u32 bit, const u16 *columns, u32 count)
+{
+    u16 *copy = ARENA_ARRAY(b->arena, u16, count);
+    if (count)
+        memcpy(copy, columns, count * sizeof *copy);
+    add_right(b, (BindRight){.table = t, .acl_bits = bit, .by_column = true, .columns = copy, .column_count = count});
 }
 
 const char *
@@ -144,16 +167,53 @@ bind_name_text(Binder *b, const AName *n)
     return text;
 }
 
+/* The rights as they are looked at when the statement runs: which columns are used is known by now. */
 static void
-check_rights(Binder *b)
+set_rights(Binder *b, BStmt *to)
 {
+    to->rights = ARENA_ARRAY(b->arena, BRight, b->rights.count);
     for (u32 i = 0; i < b->rights.count; i++) {
         const BindRight *r = LIST_AT(b->rights, BindRight, i);
-        bool allowed = false;
-        for (u32 bit = ACL_SELECT; r->any && !allowed && bit <= ACL_TRIGGER; bit <<= 1)
-            allowed = (r->acl_bits & bit) && catalog_allows(b->ctx->root, r->table, b->ctx->role_id, bit);
-        if (!allowed && (r->any || !catalog_allows(b->ctx->root, r->table, b->ctx->role_id, r->acl_bits)))
-            err_throw(ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %.*s", (int)r->table->name.len, r->table->name.ptr);
+        BRight *x = &to->rights[to->right_count];
+        *x = (BRight){.table_id = r->table->table_id, .bits = r->acl_bits, .any = r->any, .by_column = r->by_column,
+                      .table_name = arena_str(b->arena, r->table->name)};
+        u32 room = r->rel ? r->rel->column_count : r->column_count;
+        x->columns = ARENA_ARRAY(b->arena, u16, room);
+        for (u32 c = 0; c < room; c++)
+            if (!r->rel || r->rel->columns[c].used)
+                x->columns[x->column_count++] = r->rel ? (u16)c : r->columns[c];
+        to->right_count += !r->if_used || x->column_count > 0;
+    }
+}
+
+static bool
+has_column_right(const Root *root, const TableDef *t, u32 role_id, const BRight *r)
+{
+    u32 allowed = 0;
+    if (r->column_count == 0) {
+        for (u32 c = 1; c <= t->column_count && !allowed; c++)
+            allowed = rights_allow_column(root, t, role_id, c, r->bits);
+        return allowed;
+    }
+    for (u32 i = 0; i < r->column_count; i++)
+        allowed += rights_allow_column(root, t, role_id, r->columns[i] + 1u, r->bits);
+    return allowed == r->column_count;
+}
+
+void
+sql_check_rights(const Root *root, u32 role_id, const BStmt *s)
+{
+    for (u32 i = 0; i < s->right_count; i++) {
+        const BRight *r = &s->rights[i];
+        if (r->table_id == AUTHID_OID && !role_may_as(root, role_id, ROLE_READ_ALL_DATA_OID))
+            err_throw(ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %.*s", (int)r->table_name.len, r->table_name.ptr);
+        const TableDef *t = catalog_table(root, r->table_id);
+        if (!t || (!r->any && catalog_allows(root, t, role_id, r->bits)))
+            continue;
+        RightsOf o = rights_of_table(t);
+        bool allowed = r->any ? (rights_mask(root, &o, role_id, 0) & r->bits) != 0 : r->by_column && has_column_right(root, t, role_id, r);
+        if (!allowed)
+            err_throw(ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %.*s", (int)t->name.len, t->name.ptr);
     }
 }
 
@@ -231,7 +291,7 @@ binder_of(Arena *a, const BindContext *ctx, const ParsedStmt *stmt)
 static void
 finish(Binder *b, BStmt *to)
 {
-    check_rights(b);
+    set_rights(b, to);
     check_params(b);
     to->param_count = b->param_count;
     to->param_types = b->param_types;

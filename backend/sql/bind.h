@@ -14,7 +14,12 @@
 typedef struct BindRight {
     const TableDef *table;
     u32 acl_bits;
-    bool any; /* one of them is enough */
+    bool any;       /* one of them is enough */
+    bool by_column; /* see BRight */
+    bool if_used;   /* only when columns of rel are */
+    const BRel *rel; /* the columns: those used in the end, when it is not NULL */
+    u32 column_count;
+    const u16 *columns;
 } BindRight;
 
 typedef struct Binder {
@@ -107,6 +112,9 @@ BExpr *bind_const_null(Binder *b, TypeId type, u32 position);
 BExpr *bind_const_text(Binder *b, TypeId type, Str text, u32 position);
 void bind_notice(Binder *b, ErrCode code, const char *format, ...) PRINTF_LIKE(3, 4);
 void bind_right(Binder *b, const TableDef *t, u32 acl_bits);
+/* On columns: those of the relation that are used in the end (if_used: nothing when none are), or those of the list. */
+void bind_right_rel(Binder *b, const TableDef *t, u32 bit, const BRel *rel, bool if_used);
+void bind_right_columns(Binder *b, const TableDef *t, u32 bit, const u16 *columns, u32 count);
 /* One of the rights is enough. */
 void bind_right_any(Binder *b, const TableDef *t, u32 acl_bits);
 /* The type of an expression as messages name it. */

@@ -297,6 +297,7 @@ table_query(Binder *b, const TableDef *t, const Stmt *s)
         const NsColumn *c = &item->columns[columns[i]];
         ptrlist_add(b->arena, &targets, bind_new_target(&scope, bexpr_copy(b, c->expr, 0), c->name));
     }
+    bind_right_columns(b, t, ACL_SELECT, columns, n);
     bind_finish_scope(&scope, &targets);
     return scope.query;
 }
@@ -355,9 +356,9 @@ bind_copy_from(Binder *b, BStmt *to, const Stmt *s, const TableDef *t)
     to->table_id = t->table_id;
     to->schema_version = t->schema_version;
     to->table_name = arena_str(b->arena, t->name);
-    bind_right(b, t, ACL_INSERT);
     read_options(&c, s);
     to->columns = bind_target_columns(b, t, s, &to->column_count);
+    bind_right_columns(b, t, ACL_INSERT, to->columns, to->column_count);
     copy_defaults(b, to, t);
     bind_checks(b, to, t);
     to->copy_where = s->where ? copy_where(b, t, s->where) : NULL;
@@ -380,7 +381,6 @@ bind_copy_to(Binder *b, BStmt *to, const Stmt *s, const TableDef *t)
         return;
     }
     if (t) {
-        bind_right(b, t, ACL_SELECT);
         read_options(&c, s);
         to->query = table_query(b, t, s);
     } else {

@@ -49,12 +49,11 @@ bind_target_columns(Binder *b, const TableDef *t, const Stmt *s, u32 *ret_count)
 }
 
 static void
-set_target_table(Binder *b, BStmt *to, const TableDef *t, u32 acl_bits)
+set_target_table(Binder *b, BStmt *to, const TableDef *t)
 {
     to->table_id = t->table_id;
     to->schema_version = t->schema_version;
     to->table_name = arena_str(b->arena, t->name);
-    bind_right(b, t, acl_bits);
 }
 
 /* To the type of a column, as an assignment does it. */
@@ -293,11 +292,11 @@ insert_source(Binder *b, BStmt *to, const TableDef *t, const Stmt *s)
 /* ---- UPDATE and DELETE ---- */
 
 static const TableDef *
-bind_target_rel(Scope *scope, BStmt *to, const Stmt *s, u32 acl_bits)
+bind_target_rel(Scope *scope, BStmt *to, const Stmt *s)
 {
     Binder *b = scope->b;
     const TableDef *t = bind_table(b, &s->name);
-    set_target_table(b, to, t, acl_bits);
+    set_target_table(b, to, t);
     scope->query->from = ARENA_NEW(b->arena, BFrom);
     bind_add_table(scope, t, s->alias, &scope->query->from->rel);
     return t;
@@ -353,16 +352,11 @@ bind_assignments(Scope *s, const TableDef *t, const PtrList *clauses, BExpr **va
                       t->columns[i].name.ptr);
 }
 
-/* Reading a column of the target needs the right to select. */
+/* Reading columns of the target needs the right to select them. */
 static void
 right_to_read(Scope *s, const TableDef *t)
 {
-    const BRel *rel = LIST_AT(s->rels, BRel, 0);
-    for (u32 i = 0; i < rel->column_count; i++)
-        if (rel->columns[i].used) {
-            bind_right(s->b, t, ACL_SELECT);
-            return;
-        }
+    bind_right_rel(s->b, t, ACL_SELECT, LIST_AT(s->rels, BRel, 0), true);
 }
 
 /* FROM of UPDATE, USING of DELETE: joined to the target. */
@@ -426,7 +420,7 @@ bind_update(Binder *b, BStmt *to, const Stmt *s)
     PtrList targets = {0};
     to->kind = BST_UPDATE;
     to->query = q;
-    const TableDef *t = bind_target_rel(&scope, to, s, ACL_UPDATE);
+    const TableDef *t = bind_target_rel(&scope, to, s);
     bind_more_tables(&scope, &s->from);
     BExpr **values = ARENA_ARRAY(b->arena, BExpr *, t->column_count);
     if (s->where)
@@ -438,6 +432,7 @@ bind_update(Binder *b, BStmt *to, const Stmt *s)
             to->columns[to->column_count++] = (u16)i;
             ptrlist_add(b->arena, &targets, bind_new_target(&scope, values[i], t->columns[i].name));
         }
+    bind_right_columns(b, t, ACL_UPDATE, to->columns, to->column_count);
     bind_checks(b, to, t);
     for (u32 i = 0; i < to->check_count; i++)
         need_column(&scope, to, to->checks[i].expr, &targets);
@@ -455,7 +450,8 @@ bind_delete(Binder *b, BStmt *to, const Stmt *s)
     PtrList targets = {0};
     to->kind = BST_DELETE;
     to->query = q;
-    const TableDef *t = bind_target_rel(&scope, to, s, ACL_DELETE);
+    const TableDef *t = bind_target_rel(&scope, to, s);
+    bind_right(b, t, ACL_DELETE);
     bind_more_tables(&scope, &s->from);
     if (s->where)
         q->where = bind_condition(&scope, s->where, PLACE_WHERE, "WHERE");
@@ -487,8 +483,9 @@ bind_insert(Binder *b, BStmt *to, const Stmt *s)
 {
     const TableDef *t = bind_table(b, &s->name);
     to->kind = BST_INSERT;
-    set_target_table(b, to, t, ACL_INSERT);
+    set_target_table(b, to, t);
     insert_source(b, to, t, s);
+    bind_right_columns(b, t, ACL_INSERT, to->columns, to->column_count);
     add_defaults(b, to, t);
     bind_checks(b, to, t);
     if (s->conflict)

@@ -127,7 +127,7 @@ lock_relation(Binder *b, BQuery *q, u16 rel, RowLockMode mode, LockWait wait)
         BRowLock l = {.rel = rel, .column = BCOL_CTID, .mode = (u8)mode, .wait = (u8)wait, .table_id = t->table_id,
                       .schema_version = t->schema_version};
         mark(b, q, &l);
-        bind_right(b, t, ACL_UPDATE);
+        bind_right_columns(b, t, ACL_UPDATE, NULL, 0);
     } else if (r->kind == BREL_SUBQUERY) {
         /* columns that were lifted before stay where they are: only their marks get stronger */
         for (u32 i = 0; i < q->lock_count; i++)

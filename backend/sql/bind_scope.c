@@ -430,10 +430,9 @@ bind_from_item(Scope *s, const AFrom *f, NsItem **ret_columns)
             *ret_columns = bind_add_named(s, cte, f->alias, &from->rel);
         } else {
             const TableDef *t = find_relation(b, &f->name);
-            if (!is_system(t)) /* everybody may read those of the system */
-                bind_right(b, t, ACL_SELECT);
             bool view = is_system(t) && system_table_kind(system_table_of(t->table_id)) == SYSTEM_KIND_VIEW;
             *ret_columns = view ? bind_add_view(s, t, f->alias, &from->rel) : bind_add_table(s, t, f->alias, &from->rel);
+            bind_right_rel(b, t, ACL_SELECT, LIST_AT(s->rels, BRel, from->rel), false);
         }
     }
     bind_leave(b);

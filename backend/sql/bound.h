@@ -343,8 +343,20 @@ typedef struct BNotice {
     char *text;
 } BNotice;
 
+/* What the statement does to a table: all (or one) of the rights on the whole of it; by_column: one right, on each of these columns is enough (without
+ * columns: on any). */
+typedef struct BRight {
+    u32 table_id, bits;
+    bool any, by_column;
+    u32 column_count;
+    u16 *columns;
+    Str table_name;
+} BRight;
+
 typedef struct BStmt {
     BStmtKind kind;
+    u32 right_count;
+    BRight *rights;      /* looked at whenever it runs (sql_check_rights) */
     u32 param_count;
     TypeId *param_types; /* inferred or declared */
     bool reads_clock;    /* has literals like 'now': a statement of another transaction with that text means another one */

@@ -59,6 +59,8 @@ Str sql_expression_text(Arena *a, const BindContext *ctx, const TableDef *t, Str
 
 /* Throws with position. The result lives in a. */
 BStmt *sql_bind(Arena *a, const BindContext *ctx, const ParsedStmt *stmt);
+/* 42501 when the role has not the rights that the statement needs, by this catalog. A table that is not there is nothing: it is planned again. */
+void sql_check_rights(const Root *root, u32 role_id, const BStmt *s);
 /* The types that PREPARE declares; TYPE_INVALID = infer. */
 TypeId *sql_bind_types(Arena *a, const BindContext *ctx, const ParsedStmt *prepare, u32 *ret_count);
 /* The arguments of EXECUTE as a SELECT of one row, converted to the statement's parameter types. 42601 when they are not as many. */

@@ -24,6 +24,7 @@ struct Txn {
     Shm *shm;
     BoxShm *box;
     u32 slot, generation;
+    u32 role_id;            /* by whose rights (txn_set_role); 0: of the role that control names */
     const i32 *lock_timeout_ms;
     /* the transaction */
     bool block;             /* between txn_begin and its end; else every statement is a transaction */

@@ -231,5 +231,5 @@ txn_set_acl(Txn *t, const TableDef *def)
 void
 txn_set_role(Txn *t, u32 role_id)
 {
-    t->box->req_role = role_id;
+    t->box->req_role = t->role_id = role_id;
 }

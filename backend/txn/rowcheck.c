@@ -7,6 +7,7 @@
 #include "backend/txn/write.h"
 
 #include "backend/throw.h"
+#include "common/store/rights.h"
 
 #include <stdio.h>
 
@@ -86,16 +87,25 @@ throw_contains_nulls(const TableDef *t, const ColumnDef *c)
 static void
 put_failing_row(const TxnWrite *w, const RowId *rows, const Batch *b, u32 position, Error *err)
 {
-    ByteBuf row_text = {0};
-    u32 row = b->sel ? b->sel[position] : position;
+    ByteBuf row_text = {0}, names = {0};
+    u32 row = b->sel ? b->sel[position] : position, role = w->txn->role_id, shown = 0;
+    const Root *root = txn_root(w->txn);
+    bool all = !role || catalog_allows(root, w->def, role, ACL_SELECT); /* 0: no session, which always says who it is */
     for (u32 k = 0; k < w->def->column_count; k++) {
+        if (!all && !rights_allow_column(root, w->def, role, k + 1, ACL_SELECT))
+            continue;
         Value v = failing_value(w, rows, b, position, row, k);
-        if (k)
+        buf_printf(&names, "%s%.*s", shown ? ", " : "", (int)w->def->columns[k].name.len, w->def->columns[k].name.ptr);
+        if (shown++)
             buf_str(&row_text, ", ");
         put_value(&row_text, &v);
     }
-    error_detail(err, "Failing row contains (%.*s).", (int)row_text.len, (const char *)row_text.data);
+    if (all)
+        error_detail(err, "Failing row contains (%.*s).", (int)row_text.len, (const char *)row_text.data);
+    else if (shown)
+        error_detail(err, "Failing row contains (%.*s) = (%.*s).", (int)names.len, (const char *)names.data, (int)row_text.len, (const char *)row_text.data);
     buf_free(&row_text);
+    buf_free(&names);
 }
 
 static NORETURN void

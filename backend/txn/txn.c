@@ -94,6 +94,14 @@ txn_root(Txn *t)
     return see(t)->root;
 }
 
+/* The pin is as old as what was published then, or older: what is reached from newer roots is not given back before it goes. */
+const Root *
+txn_newest_root(Txn *t)
+{
+    const Root *own = see(t)->root;
+    return t->block && t->isolation != TXN_READ_COMMITTED && own == t->published.root ? store_newest_root(t->shm) : own;
+}
+
 void
 txn_drop_snapshot(Txn *t)
 {

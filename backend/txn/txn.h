@@ -30,6 +30,9 @@ Txn *txn_new(Arena *session, Shm *shm, u32 slot, u32 generation, const i32 *lock
 const Snapshot *txn_snapshot(Txn *t);
 /* The same for who only looks up names (parsing, binding): it does not count as having looked at data. */
 const Root *txn_root(Txn *t);
+/* The newest catalog there is, for judging rights: the same, but from REPEATABLE READ on without waiting for the transaction's end. (Only while the
+ * transaction has changed something itself it is its own view.) */
+const Root *txn_newest_root(Txn *t);
 void txn_end_statement(Txn *t);
 
 /* ---- transactions ---- */

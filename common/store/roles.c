@@ -21,6 +21,13 @@ static const RoleMember PREDEFINED_MEMBERS[] = {
     {ROLE_DATABASE_OWNER_OID, ROLE_ROOT, ROLE_ROOT, 0},
 };
 
+const RoleMember *
+roles_predefined_members(u32 *ret_count)
+{
+    *ret_count = COUNT_OF(PREDEFINED_MEMBERS) - 1; /* but that of the database's owner, which is nobody's grant */
+    return PREDEFINED_MEMBERS;
+}
+
 /* ---- finding ---- */
 
 const RoleDef *

@@ -26,6 +26,7 @@ bool roles_same_object(const RightsDef *a, const RightsDef *b);
 const RightsDef *roles_rights(const Root *root, RightsKind kind, u32 role_id, u32 schema_id);
 
 bool role_is_predefined(u32 role_id);
+const RoleMember *roles_predefined_members(u32 *ret_count);
 /* Calls visit for every role, those that are predefined first, until it returns false. */
 void roles_each(const Root *root, bool (*visit)(void *ctx, const RoleDef *r), void *ctx);
 

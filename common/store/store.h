@@ -33,6 +33,8 @@ typedef struct Snapshot {
 
 /* Pin the newest published state into the own box (shm/pin.h). */
 Snapshot snapshot_pin(const Shm *shm, BoxShm *own_box);
+/* What is published now; with a pin, however old. */
+const Root *store_newest_root(const Shm *shm);
 void snapshot_unpin(BoxShm *own_box);
 
 /* NULL when the table is not in this root. */

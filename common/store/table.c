@@ -30,6 +30,13 @@ snapshot_pin(const Shm *shm, BoxShm *own_box)
     return (Snapshot){.root = root, .version = root ? root->version : 0, .epoch = root ? root->epoch : 0};
 }
 
+const Root *
+store_newest_root(const Shm *shm)
+{
+    const WorldHead *head = (const WorldHead *)(const void *)shm->world;
+    return (const Root *)(uintptr_t)observe_u64((const u64 *)(const void *)&head->pub_root);
+}
+
 void
 snapshot_unpin(BoxShm *own_box)
 {

@@ -43,8 +43,11 @@ describe_statement(Arena *a, const char *text, u32 role_id)
         return "ok | |";
     BindContext ctx = {.root = &TEST_ROOT, .role_id = role_id, .role_name = "root", .session_role_name = "root", .database = "ggs3db", .source = text, .format = &format};
     const char *last = "";
-    for (u32 i = 0; i < count; i++)
-        last = describe_bound(a, sql_bind(a, &ctx, &parsed[i]));
+    for (u32 i = 0; i < count; i++) {
+        const BStmt *bound = sql_bind(a, &ctx, &parsed[i]);
+        sql_check_rights(ctx.root, role_id, bound);
+        last = describe_bound(a, bound);
+    }
     return last;
 }
 

@@ -619,6 +619,86 @@ START_TEST(roles_and_rights)
 }
 END_TEST
 
+static void
+put_super(u32 id, const char *name)
+{
+    ByteBuf b = {0};
+    RoleDef r = {.role_id = id, .name = str_of(name), .superuser = 1, .can_login = 1, .inherit = 1, .connection_limit = -1};
+    catrec_put_role(&b, &r, NULL);
+    fx_put(WAL_ALTER_ROLE, b.data, (u32)b.len);
+    buf_free(&b);
+}
+
+static void
+put_member(u32 of, u32 member, u32 grantor)
+{
+    ByteBuf b = {0};
+    RoleMember m = {of, member, grantor, 1};
+    catrec_put_member(&b, &m, false);
+    fx_put(WAL_GRANT_ROLE, b.data, (u32)b.len);
+    buf_free(&b);
+}
+
+/* The request is refused, and so is what would have come after it. */
+static void
+denied(u32 slot)
+{
+    refused(slot, ERR_INSUFFICIENT_PRIVILEGE);
+    send(slot, REQ_ROLLBACK);
+}
+
+/* A backend that says whatever it likes: rights are those of the role that control names, and of those that it is a member of. */
+START_TEST(nobody_gains_rights_by_asking_for_them)
+{
+    put_role(WAL_CREATE_ROLE, 0, "anna");
+    u32 anna = (u32)staged(0)->ans_rows;
+    put_role(WAL_CREATE_ROLE, 0, "staff");
+    u32 staff = (u32)staged(0)->ans_rows;
+    put_member(staff, anna, ROLE_ROOT);
+    staged(0);
+    AclItem all = {.role_id = staff, .bits = ACL_TRUNCATE, .grantor_id = ROLE_ROOT};
+    TableDef rights = {.table_id = fx_table[0], .acl = &all, .acl_count = 1, .acl_version = 1, .has_acl = 1};
+    ByteBuf b = {0};
+    catrec_put_acl(&b, &rights);
+    fx_put(WAL_SET_ACL, b.data, (u32)b.len);
+    staged(0);
+    done(0, REQ_COMMIT);
+    publish_u32(&fx_shm.control->slots[0].pub_role_id, anna);
+    u32 asked[] = {0, ROLE_ROOT, anna, staff, 4200, UINT32_MAX};
+    for (u32 i = 0; i < COUNT_OF(asked); i++) {
+        shm_box(&fx_shm, 0)->req_role = asked[i];
+        put_role(WAL_CREATE_ROLE, 0, "evil");
+        denied(0);
+        put_super(anna, "anna");
+        denied(0);
+        put_member(ROLE_ROOT, anna, ROLE_ROOT);
+        denied(0);
+        put_member(4200, anna, anna);
+        denied(0);
+        put_id(WAL_DROP_ROLE, staff);
+        denied(0);
+        put_id(WAL_DROP_TABLE, fx_table[0]);
+        denied(0);
+        all.role_id = anna;
+        all.grantor_id = i % 2 ? ROLE_ROOT : anna;
+        rights.acl_version = 2;
+        b.len = 0;
+        catrec_put_acl(&b, &rights);
+        fx_put(WAL_SET_ACL, b.data, (u32)b.len);
+        denied(0);
+        /* what it may: by itself, as it inherits, or as the group */
+        put_id(WAL_TRUNCATE, fx_table[0]);
+        if (asked[i] == 0 || asked[i] == anna || asked[i] == staff) {
+            staged(0);
+            send(0, REQ_ROLLBACK);
+        } else
+            denied(0);
+    }
+    buf_free(&b);
+    fx_verify();
+}
+END_TEST
+
 START_TEST(roles_of_a_long_transaction)
 {
     put_role(WAL_CREATE_ROLE, 0, "anna");
@@ -954,6 +1034,7 @@ main(void)
     tcase_add_test(c, many_block_ids_are_skipped);
     tcase_add_test(c, a_long_transaction_that_ends_with_a_change);
     tcase_add_test(c, roles_and_rights);
+    tcase_add_test(c, nobody_gains_rights_by_asking_for_them);
     tcase_add_test(c, roles_of_a_long_transaction);
     tcase_add_test(c, a_role_that_owns_a_hidden_table);
     tcase_add_test(c, a_successor_knows_nothing_of_hidden_tables);
