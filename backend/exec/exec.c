@@ -227,8 +227,8 @@ exec_build(Exec *e, const PlanNode *n)
         return build_over(e, n, key_join_op, false);
     case PN_HASH_JOIN:
     case PN_LOOP_JOIN:
-        if (n->join.kind == BJOIN_FULL)
-            return pipeline_new(e, full_join_source(e, n));
+        if (join_gives_kept(n->join.kind))
+            return pipeline_new(e, kept_join_source(e, n));
         return build_over(e, n, n->kind == PN_HASH_JOIN ? hash_join_op : loop_join_op, true);
     case PN_LATERAL:
         return build_over(e, n, lateral_op, true);

@@ -4,7 +4,7 @@
  *
  * One integer key of a small range is an index into an array of row numbers; anything else a key table whose numbers are the distinct keys. Rows with the
  * same key are chained. Nothing is partitioned; a probe prefetches ahead. A LEFT or FULL join gives left rows without match NULLs,
- * after the residual condition has spoken; the right rows without match are full_join.c's.
+ * after the residual condition has spoken; the right rows that come of themselves are kept_join.c's.
  */
 #include "backend/exec/keytable.h"
 
@@ -431,6 +431,30 @@ probe_exists(HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
     emit_pairs(h, st, w, b, count, false, false);
 }
 
+/* RIGHT SEMI and RIGHT ANTI: nothing leaves here. */
+static void
+mark_partners(HashJoin *h, ProbeState *st, Worker *w, const Batch *b)
+{
+    if (!h->next && !st->residual) {
+        kept_mark(&h->kept, st->first, b->count);
+        return;
+    }
+    u32 count = 0;
+    for (u32 i = 0; i < b->count; i++)
+        for (u32 row = st->first[i]; row != NO_ROW; row = h->next ? h->next[row] - 1 : NO_ROW) {
+            if (kept_is_marked(&h->kept, row))
+                continue;
+            st->left_rows[count] = (u16)i;
+            st->right_rows[count++] = row;
+            if (count == VEC_SIZE) {
+                kept_mark(&h->kept, st->right_rows, check_residual(h, st, w, b, count));
+                count = 0;
+                worker_check(w);
+            }
+        }
+    kept_mark(&h->kept, st->right_rows, check_residual(h, st, w, b, count));
+}
+
 static void
 probe_push(Op *op, void *state, Worker *w, Batch *b)
 {
@@ -439,6 +463,8 @@ probe_push(Op *op, void *state, Worker *w, Batch *b)
     find_first(h, st, w, b);
     if (h->join->kind == BJOIN_SEMI || h->join->kind == BJOIN_ANTI)
         probe_exists(h, st, w, b);
+    else if (h->join->kind == BJOIN_RIGHT_SEMI || h->join->kind == BJOIN_RIGHT_ANTI)
+        mark_partners(h, st, w, b);
     else if (!h->next && !st->residual)
         probe_unique(h, st, w, b);
     else

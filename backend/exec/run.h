@@ -255,8 +255,9 @@ KeptSide *hash_join_kept(Op *op);
 KeptSide *loop_join_kept(Op *op);
 void kept_open(Exec *e, const PlanJoin *join, KeptSide *k);
 void kept_mark(KeptSide *k, const u32 *rows, u32 count); /* UINT32_MAX: no row */
+bool kept_is_marked(const KeptSide *k, u32 row);
 /* A hash or loop join of kind FULL. */
-Source *full_join_source(Exec *e, const PlanNode *n);
+Source *kept_join_source(Exec *e, const PlanNode *n);
 Source *agg_source(Exec *e, const PlanNode *n);
 Source *sort_source(Exec *e, const PlanNode *n);
 Source *window_source(Exec *e, const PlanNode *n);

@@ -25,7 +25,7 @@ node_name(const PlanNode *n)
 {
 #define JOIN_NAMES(name, inner)                                                                                                        \
     {[BJOIN_INNER] = inner, [BJOIN_LEFT] = name " Left Join", [BJOIN_FULL] = name " Full Join", [BJOIN_SEMI] = name " Semi Join",     \
-     [BJOIN_ANTI] = name " Anti Join"}
+     [BJOIN_ANTI] = name " Anti Join", [BJOIN_RIGHT_SEMI] = name " Right Semi Join", [BJOIN_RIGHT_ANTI] = name " Right Anti Join"}
     static const char *const HASH[] = JOIN_NAMES("Hash", "Hash Join"), *const LOOP[] = JOIN_NAMES("Nested Loop", "Nested Loop"),
                              *const KEY[] = JOIN_NAMES("Key Lookup", "Key Lookup Join");
     switch (n->kind) {

@@ -316,6 +316,9 @@ plan_tree(FromPlanner *f, const BFrom *from, const ColumnSet *need, const Conjun
         return plan_semi(f, from, need, conds);
     case BJOIN_FULL:
         return plan_full(f, from, need, conds);
+    case BJOIN_RIGHT_SEMI: /* plan_join's alone */
+    case BJOIN_RIGHT_ANTI:
+        break;
     }
     err_throw(ERR_INTERNAL_ERROR, "unknown join %d", (int)from->join);
 }

@@ -256,6 +256,23 @@ compile_keys(FromPlanner *f, PlanNode *n, const JoinParts *parts, ConjunctList *
     return parts->key_count > 0;
 }
 
+static bool
+is_exists(BJoinKind kind)
+{
+    return kind == BJOIN_SEMI || kind == BJOIN_ANTI;
+}
+
+static void
+swap_sides(PlanNode **left, PlanNode **right, JoinParts *parts)
+{
+    PlanNode *t = *left;
+    *left = *right;
+    *right = t;
+    const BExpr **k = parts->left_keys;
+    parts->left_keys = parts->right_keys;
+    parts->right_keys = k;
+}
+
 PlanNode *
 plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rels, PlanNode *right, const RelSet *right_rels,
           const ConjunctList *conds, const ColumnSet *need)
@@ -271,21 +288,24 @@ plan_join(FromPlanner *f, BJoinKind kind, PlanNode *left, const RelSet *left_rel
         n->join.conjunct_count = conds->count;
         return n;
     }
-    if (kind == BJOIN_INNER && right->rows > left->rows && parts.key_count) {
-        PlanNode *t = left;
-        left = right;
-        right = t;
-        const BExpr **k = parts.left_keys;
-        parts.left_keys = parts.right_keys;
-        parts.right_keys = k;
-    }
+    bool swap = parts.key_count && (kind == BJOIN_INNER ? right->rows > left->rows : is_exists(kind) && right->rows > left->rows * 2);
     n = node_new(p, PN_HASH_JOIN, 0);
+    if (swap)
+        swap_sides(&left, &right, &parts);
     n->left = left;
     n->right = right;
-    n->join.kind = kind;
     ConjunctList residual = parts.residual;
-    if (!compile_keys(f, n, &parts, &residual, conds))
+    if (compile_keys(f, n, &parts, &residual, conds)) {
+        if (swap && is_exists(kind))
+            kind = kind == BJOIN_SEMI ? BJOIN_RIGHT_SEMI : BJOIN_RIGHT_ANTI;
+    } else {
         n->kind = PN_LOOP_JOIN;
+        if (swap)
+            swap_sides(&left, &right, &parts);
+        n->left = left;
+        n->right = right;
+    }
+    n->join.kind = kind;
     PlanSlot *slots = both_slots(p, left->slots, left->slot_count, right->slots, right->slot_count, kind == BJOIN_LEFT || kind == BJOIN_FULL);
     for (u32 i = 0; i < left->slot_count && kind == BJOIN_FULL; i++)
         slots[i].nullable = true;

@@ -102,6 +102,13 @@ typedef struct PlanKey {
 /* How key columns of joins and groups are compared. */
 typedef enum KeyClass { KEY_INT, KEY_FLOAT, KEY_NUM, KEY_TEXT, KEY_PAIR, KEY_INTERVAL } KeyClass;
 
+/* Right rows come of themselves, when all left rows have been looked at. */
+static inline bool
+join_gives_kept(BJoinKind k)
+{
+    return k == BJOIN_FULL || k == BJOIN_RIGHT_SEMI || k == BJOIN_RIGHT_ANTI;
+}
+
 typedef struct PlanJoin {
     BJoinKind kind; /* INNER, LEFT, SEMI, ANTI, of hash and loop joins also FULL */
     u32 key_count;

@@ -130,7 +130,8 @@ typedef struct BRel {
 
 typedef enum BFromKind { BFROM_REL, BFROM_JOIN } BFromKind;
 typedef enum BJoinKind { BJOIN_INNER, BJOIN_LEFT, BJOIN_RIGHT, BJOIN_FULL, BJOIN_CROSS,
-    BJOIN_SEMI, BJOIN_ANTI /* the planner's: left rows with a partner, without one */
+    BJOIN_SEMI, BJOIN_ANTI,            /* the planner's: left rows with a partner, without one */
+    BJOIN_RIGHT_SEMI, BJOIN_RIGHT_ANTI /* the planner's: the same of the right rows */
 } BJoinKind;
 typedef struct BFrom {
     BFromKind kind;

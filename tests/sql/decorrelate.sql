@@ -75,3 +75,21 @@ PREPARE p(int) AS SELECT count(*) FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.o
 EXECUTE p(3);
 EXECUTE p(100);
 DROP TABLE o, i;
+-- EXISTS over a relation that is larger than the outer one: the outer rows are kept and marked
+CREATE TABLE few (id integer PRIMARY KEY, k integer, n integer);
+CREATE TABLE many (k integer, m integer, t text);
+INSERT INTO few SELECT g, CASE WHEN g % 10 = 0 THEN NULL ELSE g % 40 END, g % 7 FROM generate_series(1, 120) g;
+INSERT INTO many SELECT CASE WHEN g % 9 = 0 THEN NULL ELSE g % 61 END, g % 11, 'x' || g % 3 FROM generate_series(1, 20000) g;
+SELECT count(*), sum(id) FROM few WHERE EXISTS (SELECT FROM many WHERE many.k = few.k);
+SELECT count(*), sum(id) FROM few WHERE NOT EXISTS (SELECT FROM many WHERE many.k = few.k);
+SELECT count(*), sum(id) FROM few WHERE EXISTS (SELECT FROM many WHERE many.k = few.k AND many.m < few.n);
+SELECT count(*), sum(id) FROM few WHERE NOT EXISTS (SELECT FROM many WHERE many.k = few.k AND many.m <> few.n);
+SELECT count(*), sum(id) FROM few WHERE NOT EXISTS (SELECT FROM many WHERE many.k = few.k AND many.m = few.n AND t = 'x1');
+SELECT count(*), sum(id) FROM few WHERE EXISTS (SELECT FROM many WHERE many.k = few.k AND many.m > 20);
+SELECT id FROM few WHERE k IN (SELECT k FROM many WHERE m = 3 AND few.n = 3) ORDER BY id;
+SELECT few.id, x.n FROM few JOIN few x ON x.id = few.n WHERE EXISTS (SELECT FROM many WHERE many.k = few.k AND many.m = x.n) AND NOT EXISTS (SELECT FROM many WHERE many.k = few.k + x.n) ORDER BY 1, 2 LIMIT 30;
+SELECT n, count(*) FROM few WHERE EXISTS (SELECT FROM many WHERE many.k = few.k AND many.m + few.n > 15) GROUP BY n ORDER BY n;
+DELETE FROM few WHERE EXISTS (SELECT FROM many WHERE many.k = few.k AND many.m = 10 AND few.n = 2);
+UPDATE few SET n = n + 1 WHERE NOT EXISTS (SELECT FROM many WHERE many.k = few.k);
+SELECT count(*), sum(id), sum(n) FROM few;
+DROP TABLE few, many;

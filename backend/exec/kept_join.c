@@ -1,8 +1,9 @@
 /*
- * full_join.c
- *    FULL joins: the rows of a join that keeps its left side, and behind them the kept right rows that nothing matched.
+ * kept_join.c
+ *    Joins that give rows of their kept side, the right one, when the probe is done: it marks the right rows it pairs.
  *
- * The probe marks the right rows it pairs. When all of it is done, the rows without a mark are given with NULLs on the left.
+ * FULL: behind the rows of a join that keeps its left side come the right rows without a mark, with NULLs on the left. RIGHT SEMI and RIGHT ANTI: the probe itself
+ * gives nothing; then come the right rows with a mark, or without one. So EXISTS over a large relation keeps and indexes the few outer rows.
  */
 #include "backend/exec/run.h"
 #include "common/shm/publish.h"
@@ -12,7 +13,7 @@ enum { REST_ROWS = 16 * VEC_SIZE }; /* right rows a morsel looks at */
 void
 kept_open(Exec *e, const PlanJoin *join, KeptSide *k)
 {
-    if (join->kind == BJOIN_FULL)
+    if (join_gives_kept(join->kind))
         k->found = exec_alloc(&e->workers[0], MAX(k->rows.row_count, 1u));
 }
 
@@ -24,6 +25,12 @@ kept_mark(KeptSide *k, const u32 *rows, u32 count)
     for (u32 i = 0; i < count; i++)
         if (rows[i] != UINT32_MAX && !observe_u8(&k->found[rows[i]])) /* most are read only: no line goes from core to core */
             publish_u8(&k->found[rows[i]], 1);
+}
+
+bool
+kept_is_marked(const KeptSide *k, u32 row)
+{
+    return observe_u8(&k->found[row]);
 }
 
 typedef struct RestSource {
@@ -79,8 +86,9 @@ rest_run(Source *s, void *state, Worker *w, u64 morsel)
     RestState *st = state;
     u64 end = MIN(r->kept->rows.row_count, (morsel + 1) * REST_ROWS);
     u32 count = 0;
+    u8 wanted = r->join->join.kind == BJOIN_RIGHT_SEMI;
     for (u64 row = morsel * REST_ROWS; row < end; row++) {
-        if (observe_u8(&r->kept->found[row]))
+        if (observe_u8(&r->kept->found[row]) != wanted)
             continue;
         st->rows[count++] = (u32)row;
         if (count == VEC_SIZE) {
@@ -93,7 +101,7 @@ rest_run(Source *s, void *state, Worker *w, u64 morsel)
 }
 
 Source *
-full_join_source(Exec *e, const PlanNode *n)
+kept_join_source(Exec *e, const PlanNode *n)
 {
     bool hash = n->kind == PN_HASH_JOIN;
     Op *op = hash ? hash_join_op(e, n) : loop_join_op(e, n); /* the right side is built before the left one is opened */
