@@ -128,6 +128,7 @@ make_block(const Data *d, u32 block, bool sealed)
     }
     SlotDirShm *slot = calloc(1, sizeof *slot);
     slot->block_id = block;
+    slot->pub_unlink_epoch = NOT_LINKED;
     slot->pub_block = b;
     slot->pub_bits = (u64 *)(uintptr_t)null_bits(d->deleted, first, count);
     slot->pub_newest_delete = 1;
