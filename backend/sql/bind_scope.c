@@ -70,7 +70,7 @@ find_relation(Binder *b, const AName *n)
 static bool
 is_system(const TableDef *t)
 {
-    return t->table_id < FIRST_TABLE_ID;
+    return t->table_id && t->table_id < FIRST_TABLE_ID; /* 0: a table that is being made, whose CHECK is read */
 }
 
 /* ---- relations and their names ---- */

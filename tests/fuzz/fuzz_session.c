@@ -14,6 +14,7 @@
  * inputs: fuzz_session --random COUNT [SEED].
  */
 #include "backend/interrupt.h"
+#include "backend/names.h"
 #include "backend/session.h"
 #include "backend/throw.h"
 #include "common/shm/publish.h"
@@ -631,6 +632,7 @@ start_session(void)
     conf_defaults(&boot.conf);
     boot.generation = 1;
     s->boot = &boot;
+    names_open(s);
     s->box = shm_box(&boot.shm, 0);
     s->guc = guc_new(&boot.conf);
     s->memory_limit_bytes = 64 << 20;
