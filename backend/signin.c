@@ -16,6 +16,7 @@
 #include "common/base/env.h"
 #include "common/base/say.h"
 #include "common/shm/publish.h"
+#include "common/store/rights.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -153,6 +154,14 @@ find_database(Session *s, const Startup *start)
     if (start->database && strcmp(start->database, own) != 0 && strcmp(start->database, start->user) != 0)
         err_throw_fatal(ERR_INVALID_CATALOG_NAME, "database \"%s\" does not exist", start->database);
     snprintf(s->database, sizeof s->database, "%.63s", own);
+    const Root *root = session_root(s);
+    RightsOf rights = rights_of_database(root);
+    if (rights_allow(root, &rights, s->signed_in_id, ACL_CONNECT))
+        return;
+    Error err;
+    (void)error_set(&err, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for database \"%s\"", s->database);
+    error_detail(&err, "User does not have CONNECT privilege.");
+    err_rethrow_fatal(&err);
 }
 
 /* ---- settings of the startup packet ---- */
