@@ -341,6 +341,12 @@ catalog_call(const CatalogNames *n, Arena *a, u32 op, const Value *args, u32 arg
     case FOP_QUOTE_IDENT: ret->str = names_quote(a, args[0].str); return true;
     case FOP_DATABASE_ENCODING: return give_text(&c, "UTF8");
     case FOP_TABLESPACE_LOCATION: return give_text(&c, "");
+    case FOP_HAS_TABLE:
+    case FOP_HAS_COLUMN:
+    case FOP_HAS_ANY_COLUMN:
+    case FOP_HAS_SCHEMA:
+    case FOP_HAS_DATABASE:
+    case FOP_HAS_ROLE: return privilege_call(n, a, op, args, arg_count, ret, err);
     default: return give_null(&c); /* FOP_NOTHING_KNOWN */
     }
 }

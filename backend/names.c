@@ -16,6 +16,24 @@
 static const struct { u32 oid; const char *name; } SCHEMAS[] = {
     {SCHEMA_PG_CATALOG, "pg_catalog"}, {SCHEMA_PG_TOAST, "pg_toast"}, {SCHEMA_PUBLIC, "public"}, {SCHEMA_INFORMATION, "information_schema"}};
 
+const char *
+names_schema(u32 oid)
+{
+    for (u32 i = 0; i < COUNT_OF(SCHEMAS); i++)
+        if (SCHEMAS[i].oid == oid)
+            return SCHEMAS[i].name;
+    return NULL;
+}
+
+u32
+names_schema_of(Str name)
+{
+    for (u32 i = 0; i < COUNT_OF(SCHEMAS); i++)
+        if (str_eq(name, str_of(SCHEMAS[i].name)))
+            return SCHEMAS[i].oid;
+    return 0;
+}
+
 static const Root *
 root_of(const CatalogNames *n)
 {
@@ -126,15 +144,6 @@ names_split(const CatalogNames *n, Arena *a, Str in, Str parts[2], u32 *ret_coun
 
 /* ---- schemas ---- */
 
-static u32
-schema_oid(Str name)
-{
-    for (u32 i = 0; i < COUNT_OF(SCHEMAS); i++)
-        if (str_eq(name, str_of(SCHEMAS[i].name)))
-            return SCHEMAS[i].oid;
-    return 0;
-}
-
 static bool
 no_schema(Str name, Error *err)
 {
@@ -159,7 +168,7 @@ u32
 names_relation(const CatalogNames *n, const Str *parts, u32 count, Error *err)
 {
     Str name = parts[count - 1];
-    if (count == 2 && !schema_oid(parts[0])) {
+    if (count == 2 && !names_schema_of(parts[0])) {
         no_schema(parts[0], err);
         return 0;
     }
@@ -394,7 +403,7 @@ read_name(const CatalogNames *n, Arena *a, TypeId t, Str in, u32 *ret, Error *er
     if (count != 1)
         return error_set(err, ERR_INVALID_NAME, "invalid name syntax");
     if (t == TYPE_REGNAMESPACE)
-        return (*ret = schema_oid(parts[0])) != 0 || no_schema(parts[0], err);
+        return (*ret = names_schema_of(parts[0])) != 0 || no_schema(parts[0], err);
     const RoleDef *role = catalog_find_role(root_of(n), parts[0]);
     *ret = role ? role->role_id : 0;
     return role || error_set(err, ERR_UNDEFINED_OBJECT, "role \"%.*s\" does not exist", (int)parts[0].len, parts[0].ptr);
@@ -417,12 +426,9 @@ write_named(const CatalogNames *n, TypeId t, u32 oid, ByteBuf *to)
         return type != TYPE_INVALID;
     }
     case TYPE_REGNAMESPACE:
-        for (u32 i = 0; i < COUNT_OF(SCHEMAS); i++)
-            if (SCHEMAS[i].oid == oid) {
-                buf_str(to, SCHEMAS[i].name);
-                return true;
-            }
-        return false;
+        if (names_schema(oid))
+            buf_str(to, names_schema(oid));
+        return names_schema(oid) != NULL;
     default: {
         const RoleDef *role = catalog_role(root_of(n), oid);
         if (role)

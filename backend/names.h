@@ -34,10 +34,15 @@ typedef struct NamedRelation {
 } NamedRelation;
 NamedRelation names_of_relation(const CatalogNames *n, u32 oid);
 
+/* The name of a schema; NULL: none has this oid. And its oid, 0: none has this name. */
+const char *names_schema(u32 oid);
+u32 names_schema_of(Str name);
+
 /* As an identifier must be written: in quotes where it needs them. */
 Str names_quote(Arena *a, Str name);
 
-/* CatalogNames.call: catalog_call.c. */
+/* CatalogNames.call: catalog_call.c; what is about rights: privilege_call.c. */
 bool catalog_call(const CatalogNames *n, Arena *a, u32 op, const Value *args, u32 arg_count, Value *ret, Error *err);
+bool privilege_call(const CatalogNames *n, Arena *a, u32 op, const Value *args, u32 arg_count, Value *ret, Error *err);
 
 #endif

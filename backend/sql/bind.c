@@ -113,8 +113,6 @@ bind_notice(Binder *b, ErrCode code, const char *format, ...)
     ptrlist_add(b->arena, &b->notices, n);
 }
 
-enum { AUTHID_OID = 1260 }; /* pg_authid, also within pg_shadow: for superusers, and who may read all data */
-
 static void
 add_right(Binder *b, BindRight right)
 {

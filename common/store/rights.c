@@ -20,10 +20,10 @@ static const struct { u32 bit; char letter; const char *word; } BITS[] = {
 RightsOf
 rights_of_table(const TableDef *t)
 {
-    if (t->table_id < FIRST_TABLE_ID) { /* everybody may read the system's */
+    if (t->table_id < FIRST_TABLE_ID) { /* everybody may read the system's, but for pg_authid */
         static const AclItem READ[] = {{.role_id = ROLE_ROOT, .bits = ACL_ALL_TABLE, .grant_bits = 0, .grantor_id = ROLE_ROOT},
                                        {.bits = ACL_SELECT, .grantor_id = ROLE_ROOT}};
-        return (RightsOf){ROLE_ROOT, READ, COUNT_OF(READ), false, ACL_ALL_TABLE};
+        return (RightsOf){ROLE_ROOT, READ, t->table_id == AUTHID_OID ? 1 : COUNT_OF(READ), false, ACL_ALL_TABLE};
     }
     return (RightsOf){t->owner_id, t->acl, t->acl_count, !t->has_acl, ACL_ALL_TABLE};
 }

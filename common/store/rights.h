@@ -17,6 +17,7 @@ typedef struct RightsOf {
     u32 all;          /* bits that such an object knows */
 } RightsOf;
 
+enum { AUTHID_OID = 1260 }; /* pg_authid, also within pg_shadow: for superusers, and who may read all data */
 RightsOf rights_of_table(const TableDef *t);
 RightsOf rights_of_database(const Root *root);
 RightsOf rights_of_schema(const Root *root); /* public, the only one */
