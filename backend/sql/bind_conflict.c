@@ -76,18 +76,6 @@ refuse_subquery(Binder *b, const AExpr *e)
         bind_unsupported(b, sub->at, "a subquery in ON CONFLICT DO UPDATE");
 }
 
-static bool
-is_read(const Scope *s)
-{
-    for (u32 r = 0; r < s->rels.count; r++) {
-        const BRel *rel = LIST_AT(s->rels, BRel, r);
-        for (u32 i = 0; i < rel->column_count; i++)
-            if (rel->columns[i].used)
-                return true;
-    }
-    return false;
-}
-
 NsItem *
 bind_add_excluded(Scope *s, const TableDef *t)
 {
@@ -116,7 +104,7 @@ bind_do_update(Scope *s, BConflict *to, const TableDef *t, const AConflict *c)
         refuse_subquery(b, c->where);
         to->where = bind_condition(s, c->where, PLACE_WHERE, "WHERE");
     }
-    bind_right(b, t, ACL_UPDATE);
+    bind_right_columns(b, t, ACL_UPDATE, to->columns, to->column_count);
 }
 
 void
@@ -136,7 +124,9 @@ bind_on_conflict(Binder *b, BStmt *to, const TableDef *t, const Stmt *s)
         (void)bind_condition(&scope, c->predicate, PLACE_WHERE, "WHERE");
     if (c->update)
         bind_do_update(&scope, made, t, c);
-    if (is_read(&scope) || c->columns.count || c->constraint.len)
-        bind_right(b, t, ACL_SELECT);
+    for (u32 r = 0; r < scope.rels.count; r++) /* the table and "excluded" */
+        bind_right_rel(b, t, ACL_SELECT, LIST_AT(scope.rels, BRel, r), true);
+    for (u32 k = 0; k < made->key_count && (c->columns.count || c->constraint.len); k++)
+        bind_right_columns(b, t, ACL_SELECT, t->keys[made->keys[k]].columns, t->keys[made->keys[k]].column_count);
     to->conflict = made;
 }
