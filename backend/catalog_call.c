@@ -24,7 +24,6 @@ static bool
 give_null(Call *c)
 {
     c->ret->is_null = true;
-    c->ret->str = STR_LIT("");
     return true;
 }
 

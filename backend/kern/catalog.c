@@ -19,6 +19,10 @@ ask_catalog(KernCall *c, u32 i)
         return error_set(c->err, ERR_FEATURE_NOT_SUPPORTED, "function %s is not supported here", c->def->name);
     if (!names->call(names, c->scratch, c->def->op, args, c->arg_count, &v, c->err))
         return false;
+    if (v.is_null)
+        v = (Value){.type = v.type, .is_null = true};
+    if (v.is_null && phys == PHYS_STR)
+        v.str = STR_LIT("");
     c->ret->null_mask[i] = v.is_null;
     value_to_phys(&v, phys, 0, (u8 *)c->ret->data + (size_t)i * phys_width(phys));
     return true;

@@ -289,6 +289,10 @@ torture_all(void)
     printf("%llu states\n", (unsigned long long)states);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     ensure(system(command) == 0);
+    free(toc.bytes);
+    free(data.bytes);
+    free(older_toc.bytes);
+    free(older_data.bytes);
 }
 
 /* The fixture's checks want a test around them. */
