@@ -180,7 +180,9 @@ set_rights(Binder *b, BStmt *to)
         for (u32 c = 0; c < room; c++)
             if (!r->rel || r->rel->columns[c].used)
                 x->columns[x->column_count++] = r->rel ? (u16)c : r->columns[c];
-        to->right_count += !r->if_used || x->column_count > 0;
+        bool system = r->rel && r->rel->system_used; /* nobody has a right to those alone */
+        x->by_column &= !system;
+        to->right_count += !r->if_used || x->column_count > 0 || system;
     }
 }
 

@@ -225,6 +225,8 @@ mark_used(Scope *s, const BExpr *e)
 {
     if (e->kind == BX_COLUMN && e->column < BCOL_CTID)
         LIST_AT(s->rels, BRel, e->rel)->columns[e->column].used = true;
+    else if (e->kind == BX_COLUMN)
+        LIST_AT(s->rels, BRel, e->rel)->system_used = true;
     for (u32 i = 0; i < e->arg_count; i++)
         mark_used(s, e->args[i]);
 }

@@ -112,6 +112,7 @@ typedef struct BRel {
     u32 table_id, schema_version;
     u32 column_count;
     BColumn *columns;
+    bool system_used;       /* ctid or its kin is read */
     BQuery *query;          /* BREL_SUBQUERY, BREL_APPEND, BREL_CTE, BREL_LATERAL */
     u32 sub;                /* BREL_LATERAL: in BStmt.subs; runs for each row of the relations that it looks at */
     u32 lateral_count;
