@@ -203,8 +203,12 @@ has_column_right(const Root *root, const TableDef *t, u32 role_id, const BRight 
 void
 sql_check_rights(const Root *root, u32 role_id, const BStmt *s)
 {
+    RightsOf schema = rights_of_schema(root);
+    bool usable = s->right_count == 0 || rights_allow(root, &schema, role_id, ACL_USAGE);
     for (u32 i = 0; i < s->right_count; i++) {
         const BRight *r = &s->rights[i];
+        if (!usable && r->table_id >= FIRST_TABLE_ID) /* it was bound for another role, or before REVOKE */
+            err_throw(ERR_UNDEFINED_TABLE, "relation \"%.*s\" does not exist", (int)r->table_name.len, r->table_name.ptr);
         if (r->table_id == AUTHID_OID && !role_may_as(root, role_id, ROLE_READ_ALL_DATA_OID))
             err_throw(ERR_INSUFFICIENT_PRIVILEGE, "permission denied for table %.*s", (int)r->table_name.len, r->table_name.ptr);
         const TableDef *t = catalog_table(root, r->table_id);

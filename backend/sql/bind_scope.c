@@ -8,6 +8,7 @@
  */
 #include "backend/sql/bind.h"
 
+#include "common/store/rights.h"
 #include "common/store/system.h"
 
 /* ---- tables ---- */
@@ -21,6 +22,12 @@ bind_find_table(Binder *b, const AName *n)
         bind_fail(b, n->at, ERR_FEATURE_NOT_SUPPORTED, "cross-database references are not implemented: \"%s\"", bind_name_text(b, n));
     if (n->count > 1 && !str_eq(n->parts[n->count - 2], STR_LIT("public")))
         return NULL;
+    RightsOf schema = rights_of_schema(b->ctx->root);
+    if (!rights_allow(b->ctx->root, &schema, b->ctx->role_id, ACL_USAGE)) { /* who may not use it does not look through it */
+        if (n->count > 1)
+            bind_fail(b, n->at, ERR_INSUFFICIENT_PRIVILEGE, "permission denied for schema public");
+        return NULL;
+    }
     return catalog_find_table(b->ctx->root, n->parts[n->count - 1]);
 }
 
