@@ -310,7 +310,7 @@ close_frame(Tx *tx, u32 *ret_len)
         ChainRecord head = {.chain_id = tx->chain->id, .statement = tx->statement, .savepoint = tx->savepoint, .ordinal = tx->ordinal};
         from = tx->frame;
         chain_encode(&head, from + RECORD_HEAD_BYTES);
-        record_frame(from, WAL_CHAIN, 0, CHAIN_BYTES);
+        record_frame(from, WAL_CHAIN, tx->chain->first_lsn ? 0 : CHAIN_FIRST, CHAIN_BYTES);
     }
     if (tx->kind != REQ_PART) {
         CommitRecord c = {.slot = tx->slot, .generation = tx->generation, .sequence = tx->seq, .wall_us = env->wall_us(),

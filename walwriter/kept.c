@@ -222,14 +222,14 @@ spill_change(Writer *w, Tx *tx, Chain *c, Error *err)
 
 /* A kept request behind a CHAIN record. */
 static bool
-spill_request(Writer *w, Tx *tx, Chain *c, const KeptMark *m, u32 end, u8 **to, Error *err)
+spill_request(Writer *w, Tx *tx, Chain *c, const KeptMark *m, u32 end, bool first, u8 **to, Error *err)
 {
     ChainRecord head = {.chain_id = c->id, .statement = m->statement, .savepoint = m->savepoint, .ordinal = m->ordinal};
     bool bad;
     if (!chain_begin_statement(w->world, c, m->statement, m->savepoint, err))
         return false;
     chain_encode(&head, *to + RECORD_HEAD_BYTES);
-    *to += record_frame(*to, WAL_CHAIN, 0, CHAIN_BYTES);
+    *to += record_frame(*to, WAL_CHAIN, first ? CHAIN_FIRST : 0, CHAIN_BYTES);
     const u8 *at = *to;
     memcpy(*to, tx_kept(tx) + m->from, end - m->from);
     *to += end - m->from;
@@ -248,7 +248,7 @@ spill_all(Writer *w, Tx *tx, Chain *c, u8 *frame, u32 *ret_len, Error *err)
     tx->ddl.count = 0;
     for (u32 i = 0; i < tx->mark_count; i++) {
         u32 end = i + 1 < tx->mark_count ? tx->marks[i + 1].from : tx->kept_len;
-        if (!spill_request(w, tx, c, &tx->marks[i], end, &to, err))
+        if (!spill_request(w, tx, c, &tx->marks[i], end, i == 0, &to, err))
             return false;
         c->last_ordinal = tx->marks[i].ordinal;
     }

@@ -77,6 +77,7 @@ typedef struct Frame {
     Lsn lsn;
     u64 chain_id;
     bool has_chain, has_commit, has_abort, has_undo;
+    bool begins; /* the chain */
     u64 abort_id;
     UndoRecord undo;
     CommitRecord commit;
@@ -127,6 +128,7 @@ decode_record(Replay *r, Frame *f, const Record *rec, u32 *part, u32 *column, Er
     case WAL_CHAIN:
         if (!chain_decode(rec->payload, rec->len, &chain) || (f->has_chain && chain.chain_id != f->chain_id))
             return corrupt(err, f->lsn, "chain");
+        f->begins |= !f->has_chain && rec->flags == CHAIN_FIRST;
         f->has_chain = true;
         f->chain_id = chain.chain_id;
         return true;
@@ -299,12 +301,15 @@ replay_single(Replay *r, const Frame *f, Error *err)
     return true;
 }
 
+/* A chain that began before what is read was not open at the version, so what is left of it commits nothing. */
 static bool
 replay_chain(Replay *r, const Frame *f, Error *err)
 {
     if (is_done(r, f->chain_id))
         return true;
-    Chain *c = find_chain(r, f->chain_id, true);
+    Chain *c = find_chain(r, f->chain_id, f->begins);
+    if (!c && !f->begins)
+        return !f->has_commit || corrupt(err, f->lsn, "a chain without its beginning");
     if (!c)
         return no_memory(err);
     staged_bring_back(r->world, &c->ddl);

@@ -30,6 +30,8 @@ typedef struct CommitRecord {
 void commit_encode(const CommitRecord *c, u8 to[COMMIT_BYTES]);
 MUST_CHECK bool commit_decode(const u8 *data, u32 len, CommitRecord *ret);
 
+/* Flag of a CHAIN record: the chain begins with it. Where a log is read from its middle, chains without their beginning are known by its absence. */
+enum { CHAIN_FIRST = 1 };
 typedef struct ChainRecord {
     u64 chain_id;
     u32 statement, savepoint, ordinal;
