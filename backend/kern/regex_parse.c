@@ -417,7 +417,7 @@ read_atom(RegexReader *r, bool in_look, Atom *ret)
             return;
         }
         value = ')';
-        /* fall through */
+        __attribute__((fallthrough));
     case RT_PLAIN:
         ret->node = char_node(r, value);
         regex_reader_next(r);

@@ -66,7 +66,7 @@ regex_set_add_class(Regex *re, CharSet *s, CharClass k)
         break;
     case CLASS_WORD:
         regex_set_add(re, s, '_', '_');
-        /* fall through */
+        __attribute__((fallthrough));
     case CLASS_ALNUM:
         regex_set_add(re, s, '0', '9');
         ADD_RUNS(ALPHA);

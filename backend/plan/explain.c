@@ -263,7 +263,7 @@ change_name(const BStmt *s)
 void
 plan_explain(const Plan *p, Arena *a, ByteBuf *to, bool json, const struct PlanFigures *figures)
 {
-    Explain x = {.deparse = {a, to, NULL}, .to = to, .figures = figures};
+    Explain x = {.deparse = {.arena = a, .to = to}, .to = to, .figures = figures};
     if (!p->root) {
         buf_str(to, json ? "[{\"Plan\": {\"Node Type\": \"Utility\"}}]" : "Utility Statement\n");
         return;
@@ -281,7 +281,7 @@ plan_explain(const Plan *p, Arena *a, ByteBuf *to, bool json, const struct PlanF
     put_node(&x, p->root, change ? 1 : 0);
     for (u32 i = 0; i < p->cte_count; i++) {
         const BCte *c = p->stmt->ctes[i];
-        Explain base = {.deparse = {a, to, NULL}, .to = to}, step = {.deparse = {a, to, NULL}, .to = to};
+        Explain base = {.deparse = {.arena = a, .to = to}, .to = to}, step = {.deparse = {.arena = a, .to = to}, .to = to};
         if (!p->ctes[i])
             continue;
         buf_printf(to, "  CTE %.*s\n", (int)c->name.len, c->name.ptr);
@@ -297,7 +297,7 @@ plan_explain(const Plan *p, Arena *a, ByteBuf *to, bool json, const struct PlanF
             buf_printf(to, "  SubPlan %u\n", i + 1);
         else
             buf_printf(to, "  InitPlan %u (returns $%u)\n", i + 1, sub->result);
-        Explain inner = {.deparse = {a, to, NULL}, .to = to};
+        Explain inner = {.deparse = {.arena = a, .to = to}, .to = to};
         put_node(&inner, p->subs[i]->root, 2);
     }
 }
